@@ -41,6 +41,7 @@ if(NOT BW_BLACKWELL_ARCH MATCHES "^100[af]$")
   message(FATAL_ERROR "BW_BLACKWELL_ARCH is ${BW_BLACKWELL_ARCH}; it can be 100a or 100f.")
 endif()
 option(BW_BENCH "Build the benchmark of the Hopper GEMM (needs cuBLASLt)" OFF)
+option(BW_UNITY "Compile files in groups: quicker from nothing; OFF for work on single files" ON)
 option(BW_TESTS "Build the tests (needs GoogleTest)" ON)
 option(BW_NATIVE "Compile what computes on the host for this machine's processor" ON)
 

@@ -78,9 +78,22 @@ def scripts():
 def host_files(build, patterns):
     """The host's source files of the build that match one of the patterns."""
     wanted = {str(path) for pattern in patterns for path in ROOT.glob(pattern)}
-    commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-    return sorted({command["file"] for command in commands
+    return sorted({command["file"] for command in compilations(build)
                    if command["file"].endswith(".cpp") and command["file"] in wanted})
+
+
+def compilations(build):
+    """The build's compilation database, with an entry for each file of a group that is compiled as one."""
+    found = []
+    for command in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        path = Path(command["file"])
+        if path.parent.name != "Unity":
+            found.append(command)
+            continue
+        for member in re.findall(r'^#include "(.*)"$', path.read_text(encoding="utf-8"), re.M):
+            found.append({**command, "file": member,
+                          "command": command["command"].replace(str(path), member)})
+    return found
 
 
 def run(command):
@@ -91,7 +104,7 @@ def run(command):
 
 def commands_for_clang(build):
     """The build's compilation database without GCC's precompiled headers, which clang can't read."""
-    commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    commands = compilations(build)
     for command in commands:
         command["command"] = re.sub(r"-include \S*cmake_pch\.hxx|-Winvalid-pch|-fpch-preprocess", "",
                                     command["command"])

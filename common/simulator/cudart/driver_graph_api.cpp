@@ -9,13 +9,13 @@ namespace bw::sim::cudart {
 namespace {
 
 /// One side of the driver's copies as the runtime describes it.
-struct Side {
+struct NodeSide {
   cudaPitchedPtr pointer;
   cudaPos first;
 };
 
-Side side_of(CUmemorytype type, const void* host, CUdeviceptr device, const cudaPos& first,
-             size_t pitch, size_t rows, const CUDA_MEMCPY3D& copy) {
+NodeSide node_side_of(CUmemorytype type, const void* host, CUdeviceptr device, const cudaPos& first,
+                      size_t pitch, size_t rows, const CUDA_MEMCPY3D& copy) {
   void* const address =
       type == CU_MEMORYTYPE_HOST ? const_cast<void*>(host) : reinterpret_cast<void*>(device);
   return {{address, pitch == 0 ? copy.WidthInBytes : pitch, copy.WidthInBytes,
@@ -84,12 +84,12 @@ BW_CUDART_API CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
               "CUDA arrays are not supported; use pitched memory");
       return cudaErrorNotSupported;
     }
-    const Side source = side_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
-                                {copy->srcXInBytes, copy->srcY, copy->srcZ}, copy->srcPitch,
-                                copy->srcHeight, *copy);
-    const Side destination = side_of(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
-                                     {copy->dstXInBytes, copy->dstY, copy->dstZ}, copy->dstPitch,
-                                     copy->dstHeight, *copy);
+    const NodeSide source = node_side_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
+                                         {copy->srcXInBytes, copy->srcY, copy->srcZ},
+                                         copy->srcPitch, copy->srcHeight, *copy);
+    const NodeSide destination = node_side_of(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
+                                              {copy->dstXInBytes, copy->dstY, copy->dstZ},
+                                              copy->dstPitch, copy->dstHeight, *copy);
     cudaMemcpy3DParms parameters{};
     parameters.srcPtr = source.pointer;
     parameters.srcPos = source.first;

@@ -29,7 +29,7 @@ constexpr uint64_t kDefaultCtas = 64;
 /// Of a launch: some 100 bytes each with their values.
 constexpr uint64_t kMostRows = 2'000'000;
 
-[[noreturn]] void refuse(FaultCode code, std::string what, std::string fix) {
+[[noreturn]] void refuse_file(FaultCode code, std::string what, std::string fix) {
   throw SimulationError(Report{code, std::move(what), "", {}, "", std::move(fix)});
 }
 
@@ -43,9 +43,9 @@ void read_window(std::string_view name, std::string_view text, uint64_t& first, 
   if (low.ec == std::errc{} && low.ptr != end && *low.ptr == '-')
     high = std::from_chars(low.ptr + 1, end, last);
   if (low.ec != std::errc{} || high.ec != std::errc{} || high.ptr != end || first > last)
-    refuse(FaultCode::setting_invalid,
-           fmt::format("the environment variable {} is \"{}\", which is no range", name, text),
-           "write the first and the last number, 3-5, or one number");
+    refuse_file(FaultCode::setting_invalid,
+                fmt::format("the environment variable {} is \"{}\", which is no range", name, text),
+                "write the first and the last number, 3-5, or one number");
 }
 
 const char* type_name(FieldType type) {
@@ -96,10 +96,10 @@ RecordingFile::RecordingFile(const std::string& path, std::string_view clusters,
   read_window("BW_SIM_RECORDING_CYCLES", cycles, asked_.first_cycle, asked_.last_cycle);
   file_.reset(std::fopen(path.c_str(), "wb"));
   if (file_ == nullptr)
-    refuse(FaultCode::output_file,
-           fmt::format("the file {}, which BW_SIM_RECORDING names, can't be written: {}", path,
-                       std::strerror(errno)),
-           "name a file in a folder that exists and may be written to");
+    refuse_file(FaultCode::output_file,
+                fmt::format("the file {}, which BW_SIM_RECORDING names, can't be written: {}", path,
+                            std::strerror(errno)),
+                "name a file in a folder that exists and may be written to");
   write(kMagic.data(), kMagic.size());
   write_part("kind", kinds_json());
 }

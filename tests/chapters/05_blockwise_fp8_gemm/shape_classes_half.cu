@@ -8,14 +8,14 @@ namespace bw::test {
 namespace {
 
 template <int... mma_n>
-std::vector<GemmKernel> with_columns() {
+std::vector<GemmKernel> half_with_columns() {
   return {detail::instantiate_kernel<GemmTraits{.mma_m = 64, .mma_n = mma_n}>()...};
 }
 
 }  // namespace
 
 std::vector<GemmKernel> half_kernels() {
-  return with_columns<16, 32, 48, 64, 80, 96, 144, 160, 192, 256>();
+  return half_with_columns<16, 32, 48, 64, 80, 96, 144, 160, 192, 256>();
 }
 
 }  // namespace bw::test

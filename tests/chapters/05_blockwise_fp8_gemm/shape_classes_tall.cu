@@ -9,14 +9,14 @@ namespace bw::test {
 namespace {
 
 template <int... mma_n>
-std::vector<GemmKernel> with_columns() {
+std::vector<GemmKernel> tall_with_columns() {
   return {detail::instantiate_kernel<GemmTraits{.mma_m = 128, .mma_n = mma_n}>()...};
 }
 
 }  // namespace
 
 std::vector<GemmKernel> tall_kernels() {
-  return with_columns<16, 32, 48, 64, 80, 112, 144, 160, 192>();
+  return tall_with_columns<16, 32, 48, 64, 80, 112, 144, 160, 192>();
 }
 
 }  // namespace bw::test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace bw::sim {
+namespace bw::sim::event_number_test {
 namespace {
 
 TEST(EventNumber, ATextAndBack) {
@@ -20,4 +20,4 @@ TEST(EventNumber, WhatIsNone) {
 }
 
 }  // namespace
-}  // namespace bw::sim
+}  // namespace bw::sim::event_number_test

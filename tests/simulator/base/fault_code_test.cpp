@@ -9,7 +9,7 @@
 
 #include "common/simulator/base/error.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::fault_code_test {
 namespace {
 
 // What is thrown without a code does not compile.
@@ -69,4 +69,4 @@ TEST(FaultCodes, StandInTheFirstLineOfAReport) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::fault_code_test

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-namespace bw::sim {
+namespace bw::sim::kept_memory_test {
 namespace {
 
 struct Block {
@@ -60,4 +60,4 @@ TEST(KeptMemory, ContainersAndArraysHaveIt) {
 }
 
 }  // namespace
-}  // namespace bw::sim
+}  // namespace bw::sim::kept_memory_test

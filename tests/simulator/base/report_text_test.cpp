@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace bw::sim::test {
+namespace bw::sim::test::report_text_test {
 namespace {
 
 /// A file of source that goes with the test. Each test has its own: CTest runs them side by side.
@@ -153,4 +153,4 @@ TEST(Present, WrapsTextAndNotSource) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::report_text_test

@@ -6,7 +6,7 @@
 
 #include "common/simulator/base/bits.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::text_test {
 namespace {
 
 TEST(Text, HexadecimalInThreeWidths) {
@@ -35,4 +35,4 @@ TEST(Bits, RoundUpAndAlign) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::text_test

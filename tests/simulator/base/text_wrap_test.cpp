@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace bw::sim::test {
+namespace bw::sim::test::text_wrap_test {
 namespace {
 
 TEST(TextWrap, BreaksAtSpacesWithAHangingIndent) {
@@ -46,4 +46,4 @@ TEST(TextWrap, WidthZeroMeansNoLimit) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::text_wrap_test

@@ -6,7 +6,7 @@
 
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::deadlock_test {
 namespace {
 
 Report expect_deadlock(const std::string& body, uint32_t thread_count,
@@ -366,4 +366,4 @@ FIRST:
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::deadlock_test

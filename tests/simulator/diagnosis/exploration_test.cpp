@@ -8,7 +8,7 @@
 #include "common/simulator/diagnosis/exploration/watch.hpp"
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::exploration_test {
 namespace {
 
 using exploration::Action;
@@ -414,4 +414,4 @@ TEST(Exploration, TheBoundOfStatesIsSaid) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::exploration_test

@@ -3,7 +3,7 @@
 /// mbarrier.init.
 #include "tests/simulator/diagnosis/races.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::race_async_test {
 namespace {
 
 /// Thread 0 initialises `bar` for one arrival.
@@ -536,4 +536,4 @@ END:
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::race_async_test

@@ -12,7 +12,7 @@
 #include "common/simulator/diagnosis/races/shadow.hpp"
 #include "common/simulator/diagnosis/races/threads.hpp"
 
-namespace bw::sim::races {
+namespace bw::sim::races::race_clock_test {
 namespace {
 
 constexpr uint32_t kWarps = 3;
@@ -367,4 +367,4 @@ TEST(RaceShadow, TakesAtMostTwelveBytesForEachByteInUse) {
 }
 
 }  // namespace
-}  // namespace bw::sim::races
+}  // namespace bw::sim::races::race_clock_test

@@ -11,7 +11,7 @@
 #include "common/simulator/diagnosis/races/stream_order.hpp"
 #include "common/simulator/diagnosis/written_bytes.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::race_global_test {
 namespace {
 
 using namespace bw::sim::races;
@@ -202,4 +202,4 @@ TEST(WrittenBytes, CopiesBringHolesAlong) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::race_global_test

@@ -2,7 +2,7 @@
 /// Named barriers that two groups of warps use at once (pitfalls 11 and 37 of docs/pitfalls.md).
 #include "tests/simulator/diagnosis/races.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::race_named_barrier_test {
 namespace {
 
 /// Warps below `split` run `lower`, the others `upper`.
@@ -58,4 +58,4 @@ TEST(NamedBarrierRaces, ProducersThatOnlyArrive) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::race_named_barrier_test

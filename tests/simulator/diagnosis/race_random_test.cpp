@@ -18,7 +18,7 @@
 
 #include "tests/simulator/diagnosis/races.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::race_random_test {
 namespace {
 
 constexpr uint32_t kWarps = 3, kLanes = 32, kThreads = kWarps * kLanes;
@@ -342,4 +342,4 @@ TEST(RaceRandom, VerdictsAndCulpritsAreThoseOfTheReference) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::race_random_test

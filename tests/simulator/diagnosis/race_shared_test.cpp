@@ -3,7 +3,7 @@
 #include "common/simulator/diagnosis/races/watch.hpp"
 #include "tests/simulator/diagnosis/races.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::race_shared_test {
 namespace {
 
 /// Every thread of warp 0 writes its word; then `between`; then warp 1 reads them.
@@ -513,4 +513,4 @@ TEST(RaceShared, TheLargestUseOfSharedMemoryIsKept) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::race_shared_test

@@ -4,7 +4,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::replay_test {
 namespace {
 
 /// Each CTA: the warps hand a word round, each behind its own mbarrier; in CTA 2 the last one never
@@ -145,4 +145,4 @@ TEST(Replay, ARaceNamesTheEventOfItsSecondAccess) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::replay_test

@@ -6,7 +6,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tensor_races_test {
 namespace {
 
 /// PTX that tests put together. Each line may end with a mark `// name`, by which it is found in
@@ -428,4 +428,4 @@ TEST(TensorRaces, ThePeerLacksTheAfterFence) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tensor_races_test

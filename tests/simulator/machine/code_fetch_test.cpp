@@ -13,7 +13,7 @@
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/schedule/code_layout.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::code_fetch_test {
 namespace {
 
 constexpr uint32_t kLine = CodeFetch::kLineInstructions;
@@ -198,4 +198,4 @@ END:
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::code_fetch_test

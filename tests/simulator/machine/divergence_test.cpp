@@ -2,7 +2,7 @@
 /// Lanes that part and meet again: values per lane must be those of 32 independent threads.
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::divergence_test {
 namespace {
 
 constexpr const char* kOutPerLane = R"(
@@ -206,4 +206,4 @@ TEST(Divergence, ThoseWhoMeetGoOnWhenTheLastHasCome) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::divergence_test

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace bw::sim {
+namespace bw::sim::host_pool_test {
 namespace {
 
 cpu_set_t cores_of_this_thread() {
@@ -48,4 +48,4 @@ TEST(HostPool, OtherThreadsRunWhereTheProcessMay) {
 }
 
 }  // namespace
-}  // namespace bw::sim
+}  // namespace bw::sim::host_pool_test

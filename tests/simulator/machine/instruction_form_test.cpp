@@ -13,7 +13,7 @@
 
 #include "tests/simulator/outcomes.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::instruction_form_test {
 namespace {
 
 std::vector<const InstructionForm*> all_rows() {
@@ -220,4 +220,4 @@ INSTANTIATE_TEST_SUITE_P(
                  Effect::grid}));
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::instruction_form_test

@@ -8,7 +8,7 @@
 
 #include "common/simulator/machine/timing/sm_times.hpp"
 
-namespace bw::sim {
+namespace bw::sim::issue_calendar_test {
 namespace {
 
 TEST(IssueCalendar, AWarpAloneHasASlotEachCycle) {
@@ -70,4 +70,4 @@ TEST(IssueCalendar, WhatIsHadAheadOfOthersIsMissingBehindThem) {
 }
 
 }  // namespace
-}  // namespace bw::sim
+}  // namespace bw::sim::issue_calendar_test

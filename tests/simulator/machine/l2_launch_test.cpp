@@ -19,7 +19,7 @@
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::l2_launch_test {
 namespace {
 
 constexpr uint64_t kKilobyte = 1024;
@@ -640,4 +640,4 @@ TEST(LaunchTimeOnThreads, CyclesDoNotDependOnTheHostsThreads) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::l2_launch_test

@@ -6,7 +6,7 @@
 
 #include "common/simulator/machine/types.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::lanes_test {
 namespace {
 
 std::vector<int> listed(LaneMask mask) {
@@ -32,4 +32,4 @@ TEST(LanesOf, VisitsWhatForLanesVisits) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::lanes_test

@@ -10,7 +10,7 @@
 #include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::launch_reads_test {
 namespace {
 
 constexpr uint64_t kKey = 7;
@@ -117,4 +117,4 @@ TEST(LaunchReads, WhoHasReadNothingIsWhole) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::launch_reads_test

@@ -6,7 +6,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::launch_test {
 namespace {
 
 const std::string kEmpty = entry("", "ret;");
@@ -434,4 +434,4 @@ TEST(Launch, PlacesInSharedMemoryAreNamed) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::launch_test

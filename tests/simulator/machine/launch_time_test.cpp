@@ -12,7 +12,7 @@
 
 #include "common/simulator/machine/timing/free_places.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::launch_time_test {
 namespace {
 
 constexpr Cycle kInterval = 512;
@@ -336,4 +336,4 @@ TEST(LaunchTime, TenThousandClustersTakeNoTime) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::launch_time_test

@@ -8,7 +8,7 @@
 #include "common/simulator/machine/timing/l2_launch.hpp"
 #include "common/simulator/machine/timing/launch_time.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::launch_writing_test {
 namespace {
 
 TEST(BandwidthShare, WritesThatAreLeftAreDoneInTime) {
@@ -47,4 +47,4 @@ TEST(LaunchTime, WhatWasWrittenAheadOfTheBandwidthIsOnItsWay) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::launch_writing_test

@@ -10,7 +10,7 @@
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::machine_description_test {
 namespace {
 
 const MachineDescription& machine(std::string_view name) {
@@ -201,4 +201,4 @@ TEST(Machine, AsManyThreadsAsTheHostHasCores) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::machine_description_test

@@ -11,7 +11,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::memory_bandwidth_test {
 namespace {
 
 constexpr uint32_t kBoxBytes = 4096;
@@ -90,4 +90,4 @@ TEST(MemoryBandwidth, OfAB200ByBytesUnderWay) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::memory_bandwidth_test

@@ -2,7 +2,7 @@
 /// Every way in which an address can be wrong is a fault that says what is wrong.
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::memory_fault_test {
 namespace {
 
 std::string access(const std::string& body, const std::string& module_text = "") {
@@ -190,4 +190,4 @@ TEST(MemoryFault, ZeroExtendedSharedAddressIsGeneric) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::memory_fault_test

@@ -10,7 +10,7 @@
 #include "common/simulator/machine/execution.hpp"
 #include "tests/simulator/observed_kernel.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::observer_test {
 namespace {
 
 /// What one observer of a cluster was told.
@@ -306,4 +306,4 @@ TEST(Observer, AStuckLaunchSaysSoWithoutAnExplanation) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::observer_test

@@ -3,7 +3,7 @@
 /// for other lanes or other registers. ptxas refuses them too, but nobody has to ask it.
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::operand_test {
 namespace {
 
 constexpr const char* kRegisters =
@@ -65,4 +65,4 @@ TEST(OperandSize, AVectorOfAtomicsHasAsManyRegistersAsItSays) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::operand_test

@@ -8,7 +8,7 @@
 #include "common/simulator/machine/observer.hpp"
 #include "tests/simulator/observed_kernel.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::order_events_test {
 namespace {
 
 using Operation = OrderEvent::Operation;
@@ -161,4 +161,4 @@ TEST(OrderEvents, WhatTakesEffectLaterNamesItsOperation) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::order_events_test

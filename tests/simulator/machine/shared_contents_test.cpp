@@ -9,7 +9,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::shared_contents_test {
 namespace {
 
 TEST(SharedContents, KnowsEachByte) {
@@ -157,4 +157,4 @@ TEST(SharedNeverWritten, NothingIsTrackedWithoutChecks) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::shared_contents_test

@@ -10,7 +10,7 @@
 
 #include "common/simulator/machine/timing/demand.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::supply_test {
 namespace {
 
 constexpr Cycle kInterval = 100;
@@ -113,4 +113,4 @@ TEST(Demand, LongClustersTellItByLongerIntervals) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::supply_test

@@ -12,7 +12,7 @@
 #include "common/simulator/machine/timing/demand.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tensor_clock_test {
 namespace {
 
 constexpr uint32_t kSms = 132;
@@ -144,4 +144,4 @@ TEST(TensorClock, AClusterSeesWhatItsLaunchSeesWhereAllDoTheSame) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tensor_clock_test

@@ -10,7 +10,7 @@
 #include "common/simulator/machine/costs.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::timing_test {
 namespace {
 
 Cycle cycles_of(const std::string& text, uint32_t thread_count) {
@@ -192,4 +192,4 @@ TEST(Timing, TheTimeLimitOfAWaitThatIsOverCostsNothing) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::timing_test

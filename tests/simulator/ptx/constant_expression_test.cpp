@@ -11,7 +11,7 @@
 
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::constant_expression_test {
 namespace {
 
 /// In 128 bits nothing overflows, and both signs have room.
@@ -224,4 +224,4 @@ TEST(ConstantExpressions, AnyTwoOperatorsBindAsInC) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::constant_expression_test

@@ -10,7 +10,7 @@
 
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::control_flow_test {
 namespace {
 
 constexpr uint32_t kNone = kNoReconvergence;
@@ -266,4 +266,4 @@ TEST(Reconvergence, AgreesWithRemovalOnRandomGraphs) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::control_flow_test

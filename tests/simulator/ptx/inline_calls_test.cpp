@@ -3,7 +3,7 @@
 #include "common/simulator/ptx/control_flow.hpp"
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::inline_calls_test {
 namespace {
 
 const std::string kHelper = R"(
@@ -183,4 +183,4 @@ TEST(InlineCalls, BoundsTheGrowth) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::inline_calls_test

@@ -10,7 +10,7 @@
 
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::lexer_test {
 namespace {
 
 std::vector<Token> tokens_of(const Source& source) {
@@ -180,4 +180,4 @@ TEST(Lexer, ABackslashTakesTheNextCharacterOfAString) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::lexer_test

@@ -3,7 +3,7 @@
 #include "common/simulator/base/error.hpp"
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::link_test {
 namespace {
 
 std::unique_ptr<Module> linked(const std::vector<std::string>& texts) {
@@ -127,4 +127,4 @@ TEST(Link, TwoStrongDefinitionsAndMissingOnesAreRefused) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::link_test

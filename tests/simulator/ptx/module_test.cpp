@@ -5,7 +5,7 @@
 #include "common/simulator/ptx/demangle.hpp"
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::module_test {
 namespace {
 
 TEST(Module, ReadsTheHeader) {
@@ -414,4 +414,4 @@ TEST(Module, InitialValuesOf128BitsHaveTheirSign) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::module_test

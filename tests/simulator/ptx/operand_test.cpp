@@ -4,7 +4,7 @@
 
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::operand_test {
 namespace {
 
 using Kind = Operand::Kind;
@@ -249,4 +249,4 @@ B:
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::operand_test

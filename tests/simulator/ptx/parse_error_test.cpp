@@ -8,7 +8,7 @@
 #include "common/simulator/ptx/control_flow.hpp"
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::parse_error_test {
 namespace {
 
 struct Malformed {
@@ -378,4 +378,4 @@ TEST(ParseErrors, RegistersAreNoVectors) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::parse_error_test

@@ -10,7 +10,7 @@
 #include "common/simulator/ptx/register_usage.hpp"
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
-namespace bw::sim::ptx {
+namespace bw::sim::ptx::register_allocation_test {
 namespace {
 
 using RegisterSet = std::set<uint32_t>;
@@ -331,4 +331,4 @@ TEST(RegisterUsage, TellsDestinationsFromSources) {
 }
 
 }  // namespace
-}  // namespace bw::sim::ptx
+}  // namespace bw::sim::ptx::register_allocation_test

@@ -16,7 +16,7 @@
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/ptx/ast.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::static_schedule_test {
 namespace {
 
 /// Round numbers, so that what is expected can be read.
@@ -537,4 +537,4 @@ TEST(StaticSchedule, StoresOfVectorsReachToTheirLastByte) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::static_schedule_test

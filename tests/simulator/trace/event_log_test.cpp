@@ -9,7 +9,7 @@
 #include "tests/simulator/observed_kernel.hpp"
 #include "tests/simulator/trace/trace_file.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::event_log_test {
 namespace {
 
 std::vector<std::string> lines_of(const TraceFile& file) {
@@ -190,4 +190,4 @@ TEST(EventLog, ARunIsWhatAWarpExecutesOfOneLine) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::event_log_test

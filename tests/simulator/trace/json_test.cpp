@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace bw::sim::trace {
+namespace bw::sim::trace::json_test {
 namespace {
 
 TEST(Json, WellFormedSequencesStay) {
@@ -37,4 +37,4 @@ TEST(Json, QuotesAndControlCharactersAreEscaped) {
 }
 
 }  // namespace
-}  // namespace bw::sim::trace
+}  // namespace bw::sim::trace::json_test

@@ -11,7 +11,7 @@
 #include "tests/simulator/observed_kernel.hpp"
 #include "tests/simulator/trace/trace_file.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::recording_file_test {
 namespace {
 
 using trace::kind_of;
@@ -288,4 +288,4 @@ TEST(RecordingFile, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::recording_file_test

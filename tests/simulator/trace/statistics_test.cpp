@@ -11,7 +11,7 @@
 #include "tests/simulator/observed_kernel.hpp"
 #include "tests/simulator/trace/trace_file.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::statistics_test {
 namespace {
 
 Settings settings_of(TimingModel timing, uint64_t seed = 0) {
@@ -319,4 +319,4 @@ TEST(Statistics, WhatCtasUseAddsUp) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::statistics_test

@@ -10,7 +10,7 @@
 
 #include "common/simulator/units/memory/l1_cache.hpp"
 
-namespace bw::sim {
+namespace bw::sim::access_times_test {
 namespace {
 
 constexpr size_t kWindowBytes = 32 * 1024;
@@ -121,4 +121,4 @@ TEST(L1Cache, ASetKeepsWhatWasUsedLast) {
 }
 
 }  // namespace
-}  // namespace bw::sim
+}  // namespace bw::sim::access_times_test

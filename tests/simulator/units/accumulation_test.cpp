@@ -8,7 +8,7 @@
 #include "common/simulator/units/tensor_core/accumulation.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::accumulation_test {
 namespace {
 
 class Variable {
@@ -69,4 +69,4 @@ TEST(Accumulation, SequentialIsOneChainOfFusedMultiplyAdds) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::accumulation_test

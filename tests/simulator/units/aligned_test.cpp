@@ -9,7 +9,7 @@
 #include "common/simulator/machine/binder.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::aligned_test {
 namespace {
 
 /// By the base of their row; operands that nobody looks at before the rule.
@@ -151,4 +151,4 @@ TEST(Aligned, TheLevelHardwareTakesThemAsTheyCome) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::aligned_test

@@ -3,7 +3,7 @@
 /// on the mbarrier there (PTX ISA, "st.async", "red.async").
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::async_store_test {
 namespace {
 
 /// %r10 and %r11: the tile and the mbarrier of CTA 1.
@@ -151,4 +151,4 @@ TEST(BulkZero, Faults) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::async_store_test

@@ -9,7 +9,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::atomic_test {
 namespace {
 
 using Wide = std::array<uint64_t, 2>;
@@ -135,4 +135,4 @@ TEST(Atomic, WhatChangesMemoryIsProgress) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::atomic_test

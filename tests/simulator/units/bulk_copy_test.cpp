@@ -4,7 +4,7 @@
 
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::bulk_copy_test {
 namespace {
 
 const std::string kCommit = "  cp.async.bulk.commit_group;\n";
@@ -217,4 +217,4 @@ TEST(BulkCopy, PrefetchIsAccepted) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::bulk_copy_test

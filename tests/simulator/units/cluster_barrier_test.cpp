@@ -2,7 +2,7 @@
 /// barrier.cluster and remote mbarrier operations, written from the PTX ISA 9.0.
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::cluster_barrier_test {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -208,4 +208,4 @@ TEST(RemoteMbarrierFault, ArrivalAtAnExitedCta) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::cluster_barrier_test

@@ -2,7 +2,7 @@
 /// mapa, getctarank, griddepcontrol, setmaxnreg and the fences, written from the PTX ISA 9.0.
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::cluster_control_test {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -189,4 +189,4 @@ TEST(FenceFault, TensorMapAcquireTakes128BytesOfGlobalMemory) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::cluster_control_test

@@ -5,7 +5,7 @@
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::comparison_test {
 namespace {
 
 using U16 = uint16_t;
@@ -123,4 +123,4 @@ TEST(Comparison, IntegersHaveNoUnorderedComparisons) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::comparison_test

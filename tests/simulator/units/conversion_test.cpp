@@ -4,7 +4,7 @@
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::conversion_test {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -317,4 +317,4 @@ TEST(Conversion, RoundingModifierIsRequiredWhereTheResultMayBeInexact) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::conversion_test

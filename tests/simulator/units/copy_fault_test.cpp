@@ -2,7 +2,7 @@
 /// Every fault that bulk and tensor copies can raise.
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::copy_fault_test {
 namespace {
 
 std::string bulk_load(const std::string& operands) {
@@ -216,4 +216,4 @@ TEST(TensorFault, Restrictions) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::copy_fault_test

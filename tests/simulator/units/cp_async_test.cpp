@@ -2,7 +2,7 @@
 /// Non-bulk cp.async, its groups and its mbarrier completion, from the PTX ISA.
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::cp_async_test {
 namespace {
 
 /// Each thread's place in the tile (%r4, 16 bytes apart) and in the input (%rd4).
@@ -101,4 +101,4 @@ TEST(CpAsyncFault, Operands) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::cp_async_test

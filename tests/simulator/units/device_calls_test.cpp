@@ -12,7 +12,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::device_calls_test {
 namespace {
 
 // A zero-terminated string as a .global variable.
@@ -271,4 +271,4 @@ TEST(DeviceCalls, RefusesArgumentsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::device_calls_test

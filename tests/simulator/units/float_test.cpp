@@ -6,7 +6,7 @@
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::float_test {
 namespace {
 
 using U32 = uint32_t;
@@ -288,4 +288,4 @@ TEST(Float, ModifiersThatDoNotBelongTogetherAreRefused) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::float_test

@@ -11,7 +11,7 @@
 
 #include "common/simulator/units/tensor_core/footprint.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::footprint_test {
 namespace {
 
 /// A cell: rank, lane, column, and how it is used ('r', 'w' or 'b' for both).
@@ -208,4 +208,4 @@ TEST(Footprint, EachCtaOfAPairReadsItsPart) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::footprint_test

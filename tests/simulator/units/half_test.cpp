@@ -5,7 +5,7 @@
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::half_test {
 namespace {
 
 using U16 = uint16_t;
@@ -149,4 +149,4 @@ TEST(Half, OutOfBoundsFmaIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::half_test

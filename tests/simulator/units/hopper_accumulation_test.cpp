@@ -11,7 +11,7 @@
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::hopper_accumulation_test {
 namespace {
 
 constexpr size_t kTiles = kMostJointTiles, kN = 13, kStep = 32, kK = 3 * kStep;
@@ -270,4 +270,4 @@ TEST(HopperSum, ResultsOf16Bits) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::hopper_accumulation_test

@@ -3,7 +3,7 @@
 /// (PTX ISA, "Im2col mode"; CUDA driver API, cuTensorMapEncodeIm2col).
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::im2col_test {
 namespace {
 
 /// Four images of 6 x 5 pixels with 8 channels of 32 bits.
@@ -362,4 +362,4 @@ TEST(Im2colWide, TheEncoderSaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::im2col_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace bw::sim {
+namespace bw::sim::instruction_descriptor_test {
 namespace {
 
 uint32_t bits_of(uint32_t descriptor, uint32_t first, uint32_t last) {
@@ -170,4 +170,4 @@ TEST(InstructionDescriptor, LegalOnesAreThoseOfTheTables) {
 }
 
 }  // namespace
-}  // namespace bw::sim
+}  // namespace bw::sim::instruction_descriptor_test

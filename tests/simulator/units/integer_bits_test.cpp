@@ -5,7 +5,7 @@
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::integer_bits_test {
 namespace {
 
 using U32 = uint32_t;
@@ -216,4 +216,4 @@ TEST(Bits, LookupTableMustBeAnImmediateOfEightBits) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::integer_bits_test

@@ -9,7 +9,7 @@
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::integer_test {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -246,4 +246,4 @@ TEST(Integer, CarryChains) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::integer_test

@@ -3,7 +3,7 @@
 /// (PTX ISA, "call", "brx.idx").
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::jump_test {
 namespace {
 
 using U32 = uint32_t;
@@ -134,4 +134,4 @@ TEST(IndexedBranch, AnIndexBeyondTheTableIsAFault) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::jump_test

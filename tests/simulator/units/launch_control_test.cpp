@@ -2,7 +2,7 @@
 /// Cluster launch control, written from the PTX ISA 9.0 ("clusterlaunchcontrol").
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::launch_control_test {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -184,4 +184,4 @@ TEST(LaunchControlFault, ResponseForAnExitedCta) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::launch_control_test

@@ -6,7 +6,7 @@
 #include "tests/simulator/units/copy_harness.hpp"
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::levels_test {
 namespace {
 
 constexpr const char* kOtherLevel = "BW_SIM_STRICTNESS=hardware";
@@ -364,4 +364,4 @@ TEST(Levels, AHandOverWithoutFencesIsAcceptedAtBoth) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::levels_test

@@ -3,7 +3,7 @@
 /// 2(t%4)) and (t/4, 2(t%4)+1) of an 8x8 matrix (PTX ISA, "Warp Level Matrix Instructions").
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::matrix_move_test {
 namespace {
 
 using U16 = uint16_t;
@@ -229,4 +229,4 @@ TEST(MatrixMove, Faults) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::matrix_move_test

@@ -2,7 +2,7 @@
 /// Misuse of mbarriers: every fault that the family can raise.
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::mbarrier_fault_test {
 namespace {
 
 const std::string kInit = "  mbarrier.init.shared::cta.b64 [%r1], 1;\n";
@@ -201,4 +201,4 @@ TEST(MbarrierFault, FormsOutsideTheIsaAreRefused) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::mbarrier_fault_test

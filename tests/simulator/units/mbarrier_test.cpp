@@ -4,7 +4,7 @@
 
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::mbarrier_test {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -392,4 +392,4 @@ TEST(MbarrierWait, ResultsDoNotDependOnTheSeed) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::mbarrier_test

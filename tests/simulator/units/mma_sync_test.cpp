@@ -7,7 +7,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::mma_sync_test {
 namespace {
 
 using U32 = uint32_t;
@@ -372,4 +372,4 @@ TEST(MmaSync, AnInfinityReachesOnlyTheRowsThatMeetIt) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::mma_sync_test

@@ -3,7 +3,7 @@
 /// "isspacep").
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::move_test {
 namespace {
 
 using U16 = uint16_t;
@@ -177,4 +177,4 @@ TEST(Move, Refusals) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::move_test

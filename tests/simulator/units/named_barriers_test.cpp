@@ -2,7 +2,7 @@
 /// bar and barrier, written from the PTX ISA 9.0 ("bar, barrier").
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::named_barriers_test {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -285,4 +285,4 @@ TEST(NamedBarrierFault, LanesWithDifferentIds) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::named_barriers_test

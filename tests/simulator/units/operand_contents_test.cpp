@@ -5,7 +5,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::operand_contents_test {
 namespace {
 
 /// What is written of the operands. A of 64 rows and B of 8 rows are K-major without swizzle, 32
@@ -118,4 +118,4 @@ TEST(OperandContents, RowsOfATransposedMatrixAreFoundInItsChunks) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::operand_contents_test

@@ -13,7 +13,7 @@
 #include "common/simulator/ptx/register_usage.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::operand_forms_test {
 namespace {
 
 /// "ld.global.v2.u32 {R*2} [D]": see tests/fuzz/random_kernel.hpp.
@@ -292,4 +292,4 @@ TEST_F(OperandForms, AnOperandLessIsRefused) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::operand_forms_test

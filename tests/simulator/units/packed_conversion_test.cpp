@@ -6,7 +6,7 @@
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::packed_conversion_test {
 namespace {
 
 using U16 = uint16_t;
@@ -293,4 +293,4 @@ TEST(StochasticConversion, ReluAndSpecialValues) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::packed_conversion_test

@@ -13,7 +13,7 @@
 #include "common/simulator/units/tensor_core/hopper_fp8_accumulation.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::portable_fp8_accumulation_test {
 namespace {
 
 using Multiply = bool (*)(std::span<const RowTile>, const TileFormats&);
@@ -120,4 +120,4 @@ TEST(PortableFp8Accumulation, GivesTheBitsOfWideVectors) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::portable_fp8_accumulation_test

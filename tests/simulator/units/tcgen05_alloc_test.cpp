@@ -5,7 +5,7 @@
 
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_alloc_test {
 namespace {
 
 constexpr char kRegisters[] = R"(
@@ -261,4 +261,4 @@ TEST(Tcgen05AllocFaults, RelinquishTwice) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_alloc_test

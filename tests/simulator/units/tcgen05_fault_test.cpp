@@ -3,7 +3,7 @@
 /// effects.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_fault_test {
 namespace {
 
 constexpr uint64_t kVersion = uint64_t{1} << 46;
@@ -251,4 +251,4 @@ TEST(Tcgen05Copy, RunsInOrderWithMmas) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_fault_test

@@ -5,7 +5,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_lifetime_test {
 namespace {
 
 /// Registers: %t (thread), %warp, %lane, %rank, %tmem (the allocation), %bar (an mbarrier of count
@@ -211,4 +211,4 @@ TEST(Tcgen05Lifetime, LeakOnAnEarlyExit) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_lifetime_test

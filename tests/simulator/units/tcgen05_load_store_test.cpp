@@ -2,7 +2,7 @@
 /// tcgen05.ld, tcgen05.st and tcgen05.wait: every shape against the ISA's matrix fragments.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_load_store_test {
 namespace {
 
 struct Shape {
@@ -344,4 +344,4 @@ TEST(Tcgen05LoadStoreFaults, DeallocationUnderAStoreInTwoParts) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_load_store_test

@@ -4,7 +4,7 @@
 
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_mma_test {
 namespace {
 
 constexpr char kPlainIssue[] =
@@ -475,4 +475,4 @@ TEST(Tcgen05Mma, KeepsNanAndInfinity) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_mma_test

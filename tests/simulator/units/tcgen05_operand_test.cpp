@@ -11,7 +11,7 @@
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_operand_test {
 namespace {
 
 TEST(Tcgen05Operands, DecodesEveryCodeOfTheNarrowFormats) {
@@ -195,4 +195,4 @@ TEST(MatrixBounds, AllChunksLieInTheLinesOfAMatrix) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_operand_test

@@ -2,7 +2,7 @@
 /// tcgen05.mma of a CTA pair (cta_group::2): each CTA supplies half of A and half of B.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_pair_test {
 namespace {
 
 struct PairPlace {
@@ -137,4 +137,4 @@ TEST(Tcgen05Pair, RefusesAnIssueByTheOddCta) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_pair_test

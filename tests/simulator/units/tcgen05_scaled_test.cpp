@@ -11,7 +11,7 @@
 
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_scaled_test {
 namespace {
 
 constexpr uint32_t kUe8m0 = 1, kUe4m3 = 0;
@@ -479,4 +479,4 @@ TEST(Tcgen05ScaledFaults, FormsThatDoNotExist) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_scaled_test

@@ -2,7 +2,7 @@
 /// tcgen05.shift: 32-byte elements of 32 rows move down by one row, the last row stays.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_shift_test {
 namespace {
 
 constexpr uint32_t kColumns = 24;
@@ -71,4 +71,4 @@ TEST(Tcgen05Shift, Faults) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_shift_test

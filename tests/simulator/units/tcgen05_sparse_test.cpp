@@ -8,7 +8,7 @@
 
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_sparse_test {
 namespace {
 
 struct Case {
@@ -295,4 +295,4 @@ TEST(Tcgen05SparseFaults, Rules) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_sparse_test

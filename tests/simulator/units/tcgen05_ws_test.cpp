@@ -7,7 +7,7 @@
 #include "common/simulator/units/tensor_core/zero_columns.hpp"
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tcgen05_ws_test {
 namespace {
 
 struct Case {
@@ -315,4 +315,4 @@ TEST(Tcgen05WeightStationary, StartCountsOfZeroColumns) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tcgen05_ws_test

@@ -10,7 +10,7 @@
 #include "common/simulator/units/copies/tensor_box.hpp"
 #include "tests/simulator/units/tensor_map_fixture.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tensor_box_test {
 namespace {
 
 constexpr uint32_t kChunk = 16, kLine = 128;
@@ -467,4 +467,4 @@ TEST(TensorBox, GatherTakesFourRows) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tensor_box_test

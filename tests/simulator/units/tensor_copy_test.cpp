@@ -4,7 +4,7 @@
 
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tensor_copy_test {
 namespace {
 
 const std::string kLoad2d =
@@ -263,4 +263,4 @@ TEST(TensorCopy, EverySeedDeliversTheSame) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tensor_copy_test

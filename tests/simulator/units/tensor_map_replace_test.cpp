@@ -3,7 +3,7 @@
 /// encoded it (PTX ISA, "tensormap.replace").
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tensor_map_replace_test {
 namespace {
 
 constexpr size_t kMapWords = kTensorMapBytes / 4;
@@ -165,4 +165,4 @@ TEST(TensorMapReplace, ValuesInRegisters) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tensor_map_replace_test

@@ -7,7 +7,7 @@
 
 #include "tests/simulator/units/tensor_map_fixture.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tensor_map_test {
 namespace {
 
 MapArguments base() {
@@ -248,4 +248,4 @@ INSTANTIATE_TEST_SUITE_P(Cuda, TensorMapConditions, testing::ValuesIn(kCondition
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tensor_map_test

@@ -2,7 +2,7 @@
 /// Tensor maps that a kernel changes while its copies use them (PTX ISA, "Proxies").
 #include "tests/simulator/units/copy_harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::tensor_map_watch_test {
 namespace {
 
 /// Puts the parameter's map at out + 4096 (%rd11) by ordinary stores of all lanes, with the fences
@@ -97,4 +97,4 @@ TEST(TensorMapWatch, ACopyWithItsFenceHandsTheMapOn) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::tensor_map_watch_test

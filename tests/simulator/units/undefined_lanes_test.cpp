@@ -3,7 +3,7 @@
 /// they are used.
 #include "tests/simulator/units/synchronisation.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::undefined_lanes_test {
 namespace {
 
 using U32 = uint32_t;
@@ -128,4 +128,4 @@ TEST(UndefinedLanes, LanesThatCameTogetherFromTwoPathsAreWatchedAlike) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::undefined_lanes_test

@@ -6,7 +6,7 @@
 #include "common/simulator/machine/binder.hpp"
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::unexecuted_test {
 namespace {
 
 TEST(Unexecuted, EveryFormOfProductionKernelsIsExecuted) {
@@ -51,4 +51,4 @@ TEST(Unexecuted, AFormThatDoesNotExistIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::unexecuted_test

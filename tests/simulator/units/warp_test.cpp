@@ -5,7 +5,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::warp_test {
 namespace {
 
 using U32 = uint32_t;
@@ -220,4 +220,4 @@ TEST(Warp, AGatheringBehindOneThatStillWaitsCompletes) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::warp_test

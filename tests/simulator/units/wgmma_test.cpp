@@ -6,7 +6,7 @@
 
 #include "tests/simulator/harness.hpp"
 
-namespace bw::sim::test {
+namespace bw::sim::test::wgmma_test {
 namespace {
 
 constexpr uint32_t kThreads = 128;
@@ -371,4 +371,4 @@ TEST(Wgmma, WaitsForAtMostSevenGroups) {
 }
 
 }  // namespace
-}  // namespace bw::sim::test
+}  // namespace bw::sim::test::wgmma_test

@@ -18,8 +18,8 @@ constexpr uint32_t kLanesOfCell = 16;
 constexpr uint32_t kCellsOfColumn = 8;
 
 constexpr bool of_tensor_core(auto kind) {
-  using Kind = decltype(kind);
-  return kind == Kind::mma || kind == Kind::copy || kind == Kind::shift;
+  using AccessKind = decltype(kind);
+  return kind == AccessKind::mma || kind == AccessKind::copy || kind == AccessKind::shift;
 }
 
 /// FNV-1a, to hold texts of MMA kinds against each other.
@@ -378,15 +378,15 @@ bool is_pipeline(const auto& first, const auto& second, bool strict) {
   if (!of_tensor_core(first.kind) || !of_tensor_core(second.kind)) return false;
   if (first.group != second.group) return false;
   if (!strict) return true;
-  using Kind = std::remove_cvref_t<decltype(first.kind)>;
+  using AccessKind = std::remove_cvref_t<decltype(first.kind)>;
   switch (first.kind) {
-    case Kind::mma:
-      return second.kind == Kind::shift ||
-             (second.kind == Kind::mma && first.shape == second.shape);
-    case Kind::copy:
-      return second.kind == Kind::mma;
-    case Kind::shift:
-      return second.kind == Kind::mma || second.kind == Kind::copy;
+    case AccessKind::mma:
+      return second.kind == AccessKind::shift ||
+             (second.kind == AccessKind::mma && first.shape == second.shape);
+    case AccessKind::copy:
+      return second.kind == AccessKind::mma;
+    case AccessKind::shift:
+      return second.kind == AccessKind::mma || second.kind == AccessKind::copy;
     default:
       return false;
   }

@@ -437,7 +437,7 @@ Cost compare(const Modifiers& modifiers, const ptx::Instruction&) {
                                                    : Cost::one(Pipe::alu);
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kComparisonRows[] = {
     computing(
         Operation::compare,
         costing(compare,
@@ -474,6 +474,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows comparison_rows() { return kRows; }
+Rows comparison_rows() { return kComparisonRows; }
 
 }  // namespace bw::sim

@@ -109,7 +109,7 @@ using costs::kAlu;
 constexpr std::string_view kCvta = "cvta";
 constexpr std::string_view kIsspacep = "isspacep";
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kAddressRows[] = {
     computing(Operation::convert,
               costing(kNoCost,
                       register_form("cvta",
@@ -132,6 +132,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows address_rows() { return kRows; }
+Rows address_rows() { return kAddressRows; }
 
 }  // namespace bw::sim::conversion

@@ -382,34 +382,34 @@ void bind_cvt_from_scale(Binder& binder) {
 }
 
 using costs::kAlu;
-constexpr std::string_view kSection = "cvt";
-constexpr uint16_t kConvert = 2 * kAlu;  // as scalar conversions
+constexpr std::string_view kPackedSection = "cvt";
+constexpr uint16_t kPackedConvert = 2 * kAlu;  // as scalar conversions
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kPackedRows[] = {
     from_wider(register_form("cvt", "round=rn|rz [relu] [satfinite] type=f16x2|bf16x2 f32",
-                             bind_cvt_pair, kSection, kConvert)),
+                             bind_cvt_pair, kPackedSection, kPackedConvert)),
     from_wider(register_form(
         "cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f32",
-        bind_cvt_pair, kSection, kConvert)),
+        bind_cvt_pair, kPackedSection, kPackedConvert)),
     from_wider(register_form("cvt", "round=rn [relu] f16x2 type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2",
-                             bind_cvt_unpack, kSection, kConvert)),
+                             bind_cvt_unpack, kPackedSection, kPackedConvert)),
     from_wider(register_form(
         "cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f16x2",
-        bind_cvt_repack, kSection, kConvert)),
+        bind_cvt_repack, kPackedSection, kPackedConvert)),
     from_wider(register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 f32", bind_cvt_to_scale,
-                             kSection, kConvert)),
+                             kPackedSection, kPackedConvert)),
     from_wider(register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 bf16x2", bind_cvt_to_scale,
-                             kSection, kConvert)),
-    from_wider(
-        register_form("cvt", "round=rn bf16x2 ue8m0x2", bind_cvt_from_scale, kSection, kConvert)),
+                             kPackedSection, kPackedConvert)),
+    from_wider(register_form("cvt", "round=rn bf16x2 ue8m0x2", bind_cvt_from_scale, kPackedSection,
+                             kPackedConvert)),
     from_wider(register_form("cvt", "rs [relu] [satfinite] to=f16x2|bf16x2 f32",
-                             bind_cvt_stochastic, kSection, kConvert)),
+                             bind_cvt_stochastic, kPackedSection, kPackedConvert)),
     from_wider(register_form("cvt", "rs [relu] satfinite to=e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32",
-                             bind_cvt_stochastic, kSection, kConvert)),
+                             bind_cvt_stochastic, kPackedSection, kPackedConvert)),
 };
 
 }  // namespace
 
-Rows packed_rows() { return kRows; }
+Rows packed_rows() { return kPackedRows; }
 
 }  // namespace bw::sim::conversion

@@ -447,7 +447,7 @@ Cost convert(const Modifiers& modifiers, const ptx::Instruction&) {
   return makes_float || narrows ? Cost::one(Pipe::alu) : Cost::one(Pipe::special);
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kScalarRows[] = {
     register_form("cvt", "pack sat target=u16|s16|u8|s8|u4|s4|u2|s2 s32 [b32]", bind_cvt_pack,
                   kCvtPack, kConvert),
     from_wider(register_form("cvt", "round=rna|rn|rz [satfinite] [relu] tf32 f32", bind_cvt_tf32,
@@ -469,6 +469,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows scalar_rows() { return kRows; }
+Rows scalar_rows() { return kScalarRows; }
 
 }  // namespace bw::sim::conversion

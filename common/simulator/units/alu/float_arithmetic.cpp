@@ -174,7 +174,7 @@ constexpr uint16_t kSequence = 10 * kAlu;
 constexpr Cost kSingle = Cost::one(Pipe::fma), kDouble = Cost::one(Pipe::wide),
                kPair = Cost::two(Pipe::fma);
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kArithmeticRows[] = {
     costing(kSingle,
             register_form("add", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_add, kFloat)),
     costing(kDouble, register_form("add", "[round=rn|rz|rm|rp] type=f64", bind_add, kFloat)),
@@ -216,6 +216,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows arithmetic_rows() { return kRows; }
+Rows arithmetic_rows() { return kArithmeticRows; }
 
 }  // namespace bw::sim::floating

@@ -121,7 +121,7 @@ Cost function(const Modifiers& modifiers, const ptx::Instruction&) {
   return modifiers.has("ftz") ? Cost::one(Pipe::special) : Cost::around(4, 13);
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kFunctionRows[] = {
     costing(Cost::around(5, 12), register_form("div", "approx [ftz] type=f32", bind_div_approximate,
                                                kSection, kSpecial)),
     costing(Cost::around(5, 12),
@@ -146,6 +146,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows function_rows() { return kRows; }
+Rows function_rows() { return kFunctionRows; }
 
 }  // namespace bw::sim::floating

@@ -198,26 +198,30 @@ void bind_testp(Binder& binder) {
 }
 
 using costs::kAlu;
-constexpr std::string_view kSection = "Floating Point Instructions";
+constexpr std::string_view kMinmaxSection = "Floating Point Instructions";
 
-constexpr InstructionForm kRows[] = {
-    computing(Operation::change_sign, register_form("abs", "[ftz] type=f32", bind_abs, kSection)),
-    costing(Cost::one(Pipe::alu), register_form("abs", "type=f64", bind_abs, kSection)),
-    computing(Operation::change_sign, register_form("neg", "[ftz] type=f32", bind_neg, kSection)),
-    costing(Cost::one(Pipe::alu), register_form("neg", "type=f64", bind_neg, kSection)),
-    register_form("min", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_min, kSection),
-    costing(Cost::chain(Pipe::wide, 4, 12), register_form("min", "type=f64", bind_min, kSection)),
-    register_form("max", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_max, kSection),
-    costing(Cost::chain(Pipe::wide, 4, 12), register_form("max", "type=f64", bind_max, kSection)),
-    register_form("copysign", "type=f32|f64", bind_copysign, kSection),
+constexpr InstructionForm kMinmaxRows[] = {
+    computing(Operation::change_sign,
+              register_form("abs", "[ftz] type=f32", bind_abs, kMinmaxSection)),
+    costing(Cost::one(Pipe::alu), register_form("abs", "type=f64", bind_abs, kMinmaxSection)),
+    computing(Operation::change_sign,
+              register_form("neg", "[ftz] type=f32", bind_neg, kMinmaxSection)),
+    costing(Cost::one(Pipe::alu), register_form("neg", "type=f64", bind_neg, kMinmaxSection)),
+    register_form("min", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_min, kMinmaxSection),
+    costing(Cost::chain(Pipe::wide, 4, 12),
+            register_form("min", "type=f64", bind_min, kMinmaxSection)),
+    register_form("max", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_max, kMinmaxSection),
+    costing(Cost::chain(Pipe::wide, 4, 12),
+            register_form("max", "type=f64", bind_max, kMinmaxSection)),
+    register_form("copysign", "type=f32|f64", bind_copysign, kMinmaxSection),
     costing(Cost::two(Pipe::alu),
             register_form("testp",
                           "test=finite|infinite|number|notanumber|normal|subnormal type=f32|f64",
-                          bind_testp, kSection)),
+                          bind_testp, kMinmaxSection)),
 };
 
 }  // namespace
 
-Rows minmax_rows() { return kRows; }
+Rows minmax_rows() { return kMinmaxRows; }
 
 }  // namespace bw::sim::floating

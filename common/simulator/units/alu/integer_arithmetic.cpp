@@ -358,7 +358,7 @@ constexpr CostOf kProductOf24 = Cost::two(Pipe::multiply);
 constexpr CostOf kSign = CostOf(Cost::one(Pipe::alu), Cost::two(Pipe::alu));
 constexpr CostOf kExtreme = CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 4, 8));
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kArithmeticRows[] = {
     computing(Operation::add,
               costing(kSum, register_form("add", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2",
                                           bind_add, kSection))),
@@ -416,6 +416,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows arithmetic_rows() { return kRows; }
+Rows arithmetic_rows() { return kArithmeticRows; }
 
 }  // namespace bw::sim::integer

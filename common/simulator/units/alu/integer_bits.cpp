@@ -379,7 +379,7 @@ using costs::kAlu;
 constexpr std::string_view kLogic = "Logic and Shift Instructions";
 constexpr std::string_view kArithmetic = "Integer Arithmetic Instructions";
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kBitRows[] = {
     computing(Operation::bit_and,
               costing(CostOf(Cost::one(Pipe::alu), Cost::two(Pipe::alu)),
                       register_form("and", "type=b16|b32|b64", bind_and, kLogic))),
@@ -422,6 +422,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows bit_rows() { return kRows; }
+Rows bit_rows() { return kBitRows; }
 
 }  // namespace bw::sim::integer

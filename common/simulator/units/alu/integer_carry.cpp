@@ -107,34 +107,35 @@ void bind_carry_mad(Binder& binder) {
 }
 
 using costs::kAlu;
-constexpr std::string_view kSection = "Extended-Precision Integer Arithmetic Instructions";
+constexpr std::string_view kCarrySection = "Extended-Precision Integer Arithmetic Instructions";
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kCarryRows[] = {
     with_carry(Carry::writes, costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
                                       register_form("add", "cc type=u32|s32|u64|s64",
-                                                    bind_carry_binary<Sum, false>, kSection))),
+                                                    bind_carry_binary<Sum, false>, kCarrySection))),
     with_carry(Carry::reads, costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
                                      register_form("addc", "[cc] type=u32|s32|u64|s64",
-                                                   bind_carry_binary<Sum, true>, kSection))),
+                                                   bind_carry_binary<Sum, true>, kCarrySection))),
     with_carry(Carry::writes,
                costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
                        register_form("sub", "cc type=u32|s32|u64|s64",
-                                     bind_carry_binary<Difference, false>, kSection))),
-    with_carry(Carry::reads, costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
-                                     register_form("subc", "[cc] type=u32|s32|u64|s64",
-                                                   bind_carry_binary<Difference, true>, kSection))),
+                                     bind_carry_binary<Difference, false>, kCarrySection))),
+    with_carry(Carry::reads,
+               costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
+                       register_form("subc", "[cc] type=u32|s32|u64|s64",
+                                     bind_carry_binary<Difference, true>, kCarrySection))),
     with_carry(Carry::writes,
                costing(CostOf(Cost::two(Pipe::multiply), Cost::chain(Pipe::multiply, 8, 16)),
                        register_form("mad", "part=lo|hi cc type=u32|s32|u64|s64",
-                                     bind_carry_mad<false>, kSection))),
+                                     bind_carry_mad<false>, kCarrySection))),
     with_carry(Carry::reads,
                costing(CostOf(Cost::two(Pipe::multiply), Cost::chain(Pipe::multiply, 8, 16)),
                        register_form("madc", "part=lo|hi [cc] type=u32|s32|u64|s64",
-                                     bind_carry_mad<true>, kSection))),
+                                     bind_carry_mad<true>, kCarrySection))),
 };
 
 }  // namespace
 
-Rows carry_rows() { return kRows; }
+Rows carry_rows() { return kCarryRows; }
 
 }  // namespace bw::sim::integer

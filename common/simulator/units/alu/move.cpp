@@ -227,7 +227,7 @@ void bind_mov_predicate(Binder& binder) {
 }
 
 using costs::kAlu;
-constexpr std::string_view kSection = "mov";
+constexpr std::string_view kMoveSection = "mov";
 
 /// Registers are renamed, constants are operands; sizes of the grid stand in the constant bank.
 Cost move(const Modifiers&, const ptx::Instruction& instruction) {
@@ -239,18 +239,18 @@ Cost move(const Modifiers&, const ptx::Instruction& instruction) {
   return name.starts_with("%clock") ? Cost::one(Pipe::alu) : Cost::one(Pipe::system);
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kMoveRows[] = {
     computing(
         Operation::move,
         costing(move, register_form("mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64",
-                                    bind_mov, kSection, kAlu, Effect::warp))),
+                                    bind_mov, kMoveSection, kAlu, Effect::warp))),
     computing(Operation::predicate_move,
-              costing(kNoCost, register_form("mov", "pred", bind_mov_predicate, kSection, kAlu,
+              costing(kNoCost, register_form("mov", "pred", bind_mov_predicate, kMoveSection, kAlu,
                                              Effect::warp))),
 };
 
 }  // namespace
 
-Rows move_rows() { return kRows; }
+Rows move_rows() { return kMoveRows; }
 
 }  // namespace bw::sim::conversion

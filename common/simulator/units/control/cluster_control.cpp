@@ -110,7 +110,6 @@ void bind_griddepcontrol(Binder& binder) {
 
 constexpr int64_t kLeastRegisters = 24;
 constexpr int64_t kMostRegisters = 256;
-constexpr int64_t kRegisterGranularity = 8;
 constexpr uint32_t kWarpgroupThreads = 128;
 
 Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -181,7 +180,7 @@ constexpr InstructionForm waiting_row(std::string_view base, std::string_view mo
           .crossing = Crossing::closed};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kClusterRows[] = {
     row("mapa", "[shared::cluster] type=u32|u64", bind_mapa),
     row("getctarank", "[shared::cluster] type=u32|u64", bind_getctarank),
     waiting_row("griddepcontrol", "action=launch_dependents|wait", bind_griddepcontrol,
@@ -191,6 +190,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows cluster_rows() { return kRows; }
+Rows cluster_rows() { return kClusterRows; }
 
 }  // namespace bw::sim

@@ -137,7 +137,7 @@ constexpr InstructionForm jump_row(std::string_view base, BindFunction bind,
           .destinations = 0};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kControlRows[] = {
     moving_control(Transfer::branch,
                    row("bra", "[uni]", bind_branch, Effect::warp, costs::kBranch)),
     // ptx::lower_jumps has replaced it by comparisons and branches.
@@ -163,6 +163,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows control_rows() { return kRows; }
+Rows control_rows() { return kControlRows; }
 
 }  // namespace bw::sim

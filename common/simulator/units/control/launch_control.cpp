@@ -245,7 +245,7 @@ constexpr InstructionForm query(std::string_view modifiers, BindFunction bind, E
           .machines = kOnBlackwell};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kLaunchControlRows[] = {
     {.base = kTryCancel,
      .modifiers = "async [shared::cta] mbarrier::complete_tx::bytes [multicast::cluster::all] b128",
      .bind = bind_try_cancel,
@@ -271,6 +271,6 @@ CancelResponse CancelResponse::canceled(Dim3 first_cta) {
 
 CancelResponse CancelResponse::failed() { return {{0, 0, 0, kMarker}}; }
 
-Rows launch_control_rows() { return kRows; }
+Rows launch_control_rows() { return kLaunchControlRows; }
 
 }  // namespace bw::sim

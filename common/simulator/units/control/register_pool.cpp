@@ -9,7 +9,6 @@ namespace bw::sim {
 namespace {
 
 constexpr int64_t kMostRegistersAtLaunch = 255;
-constexpr int64_t kRegisterGranularity = 8;
 
 }  // namespace
 

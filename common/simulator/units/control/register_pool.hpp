@@ -11,6 +11,8 @@
 
 namespace bw::sim {
 
+inline constexpr int64_t kRegisterGranularity = 8;  ///< counts of registers are multiples of it
+
 /// The pool of one CTA, empty at launch.
 class RegisterPool {
  public:

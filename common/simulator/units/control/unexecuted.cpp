@@ -21,7 +21,7 @@ constexpr InstructionForm refused(std::string_view base, std::string_view modifi
           .destinations = destinations};
 }
 
-constexpr std::array kRows = {
+constexpr std::array kUnexecutedRows = {
     // Of mma.sync only what sm_120 has is left: kind::f8f6f4 and block scaling.
     refused("mma", "*", "mma"),
     // Textures and surfaces.
@@ -73,6 +73,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-Rows unexecuted_rows() { return kRows; }
+Rows unexecuted_rows() { return kUnexecutedRows; }
 
 }  // namespace bw::sim

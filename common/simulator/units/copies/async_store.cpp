@@ -66,7 +66,7 @@ void deliver(const AsyncStoreForm& form, const Message& message, std::byte* memo
   }
 }
 
-const AsyncStoreForm& form_of(const Instruction& instruction) {
+const AsyncStoreForm& async_form_of(const Instruction& instruction) {
   return *static_cast<const AsyncStoreForm*>(instruction.detail);
 }
 
@@ -84,7 +84,7 @@ SharedPlace shared_place(const Site& site, const AsyncStoreForm& form, uint64_t 
 }
 
 Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const AsyncStoreForm& form = form_of(instruction);
+  const AsyncStoreForm& form = async_form_of(instruction);
   const uint32_t bytes = uint32_t{form.element_bytes} * form.count;
   for (const int lane : lanes_of(active)) {
     const Site site{strand, instruction, lane_bit(lane)};
@@ -132,7 +132,7 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
 }
 
 Flow send_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const AsyncStoreForm& form = form_of(instruction);
+  const AsyncStoreForm& form = async_form_of(instruction);
   for (const int lane : lanes_of(active)) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint64_t address = form.destination.of(strand, instruction, lane);
@@ -220,7 +220,7 @@ constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
           .memory = memory};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kAsyncStoreRows[] = {
     row("st.async",
         "[order=weak] [space=shared::cluster] mbarrier::complete_tx::bytes [vector=v2|v4] "
         "type=b32|b64|u32|u64|s32|s64|f32|f64",
@@ -239,6 +239,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows async_store_rows() { return kRows; }
+Rows async_store_rows() { return kAsyncStoreRows; }
 
 }  // namespace bw::sim

@@ -31,7 +31,7 @@ struct BulkForm {
   ReductionType type = ReductionType::none;
 };
 
-const BulkForm& form_of(const Instruction& instruction) {
+const BulkForm& bulk_form_of(const Instruction& instruction) {
   return *static_cast<const BulkForm*>(instruction.detail);
 }
 
@@ -76,7 +76,7 @@ void combine(const BulkForm& form, std::byte* destination, const std::byte* sour
 }
 
 Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const BulkForm& form = form_of(instruction);
+  const BulkForm& form = bulk_form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
@@ -97,7 +97,7 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
 }
 
 Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const BulkForm& form = form_of(instruction);
+  const BulkForm& form = bulk_form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
@@ -129,7 +129,7 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
 }
 
 Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const BulkForm& form = form_of(instruction);
+  const BulkForm& form = bulk_form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
@@ -180,7 +180,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
 
 /// A hint: its operands are checked, and it brings its bytes into the L2 cache.
 Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const BulkForm& form = form_of(instruction);
+  const BulkForm& form = bulk_form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
@@ -192,7 +192,7 @@ Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
   return Flow::next;
 }
 
-Flow commit_group(Strand& strand, const Instruction& instruction, LaneMask active) {
+Flow commit_bulk_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (const int lane : lanes_of(active)) {
     units_of(strand).bulk_groups.commit(strand.thread_index(lane));
   }
@@ -200,7 +200,7 @@ Flow commit_group(Strand& strand, const Instruction& instruction, LaneMask activ
   return Flow::next;
 }
 
-Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
+Flow wait_bulk_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto stage = static_cast<AsyncGroups::Stage>(instruction.flags);
   const auto allowed = static_cast<uint32_t>(instruction.immediate);
   const Flow flow = units_of(strand).bulk_groups.wait(strand, active, allowed, stage);
@@ -211,7 +211,7 @@ Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active)
 
 // Binding.
 
-void bind_policy(Binder& b, CopyBinder& copy, size_t& next) {
+void bind_bulk_policy(Binder& b, CopyBinder& copy, size_t& next) {
   if (b.modifiers.has("L2::cache_hint")) copy.value(b.ptx_operand(next++), ScalarType::b64);
 }
 
@@ -264,7 +264,7 @@ void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
 
 // [dst], [src], size, [mbar] {, ctaMask} {, policy}
 template <StrandHandler handler, bool is_reduction>
-void bind_load(Binder& b) {
+void bind_bulk_load(Binder& b) {
   BulkForm form;
   CopyBinder copy(b);
   form.target.destination = copy.address(b.ptx_operand(0));
@@ -275,7 +275,7 @@ void bind_load(Binder& b) {
   if (b.modifiers.has("multicast::cluster"))
     form.target.multicast_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
   form.target.in_own_cta = b.modifiers.get("dst") == "shared::cta";
-  bind_policy(b, copy, next);
+  bind_bulk_policy(b, copy, next);
   expect_all_used(b, next);
   if (form.target.in_own_cta && form.target.multicast_mask.present())
     b.refuse("has .multicast::cluster with .shared::cta",
@@ -287,14 +287,14 @@ void bind_load(Binder& b) {
 
 // [dst], [src], size {, policy} {, byteMask}
 template <bool is_reduction>
-void bind_store(Binder& b) {
+void bind_bulk_store(Binder& b) {
   BulkForm form;
   CopyBinder copy(b);
   form.destination = copy.address(b.ptx_operand(0));
   form.source = copy.address(b.ptx_operand(1));
   form.size = copy.value(b.ptx_operand(2), ScalarType::u32);
   size_t next = 3;
-  bind_policy(b, copy, next);
+  bind_bulk_policy(b, copy, next);
   if (b.modifiers.has("cp_mask"))
     form.byte_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
   expect_all_used(b, next);
@@ -303,24 +303,24 @@ void bind_store(Binder& b) {
   b.out.execute = store_to_global;
 }
 
-void bind_prefetch(Binder& b) {
+void bind_bulk_prefetch(Binder& b) {
   BulkForm form;
   CopyBinder copy(b);
   form.source = copy.address(b.ptx_operand(0));
   form.size = copy.value(b.ptx_operand(1), ScalarType::u32);
   size_t next = 2;
-  bind_policy(b, copy, next);
+  bind_bulk_policy(b, copy, next);
   expect_all_used(b, next);
   b.detail(form);
   b.out.execute = prefetch;
 }
 
-void bind_commit(Binder& b) {
+void bind_bulk_commit(Binder& b) {
   b.expect_count(0, 0);
-  b.out.execute = commit_group;
+  b.out.execute = commit_bulk_group;
 }
 
-void bind_wait(Binder& b) {
+void bind_bulk_wait(Binder& b) {
   b.expect_count(1, 1);
   const int64_t allowed = b.immediate(b.ptx_operand(0));
   if (allowed < 0)
@@ -328,14 +328,14 @@ void bind_wait(Binder& b) {
   b.out.immediate = allowed;
   b.out.flags = static_cast<uint8_t>(b.modifiers.has("read") ? AsyncGroups::Stage::read
                                                              : AsyncGroups::Stage::write);
-  b.out.execute = wait_group;
+  b.out.execute = wait_bulk_group;
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kBulkCopyRows[] = {
     {.base = "cp.async.bulk",
      .modifiers = "dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
                   "[multicast::cluster] [L2::cache_hint]",
-     .bind = bind_load<load_from_global, false>,
+     .bind = bind_bulk_load<load_from_global, false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .section = "cp.async.bulk",
@@ -344,7 +344,7 @@ constexpr InstructionForm kRows[] = {
      .memory = Memory::copy},
     {.base = "cp.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
-     .bind = bind_load<copy_between_ctas, false>,
+     .bind = bind_bulk_load<copy_between_ctas, false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .section = "cp.async.bulk",
@@ -353,7 +353,7 @@ constexpr InstructionForm kRows[] = {
      .memory = Memory::copy},
     {.base = "cp.async.bulk",
      .modifiers = "global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
-     .bind = bind_store<false>,
+     .bind = bind_bulk_store<false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .section = "cp.async.bulk",
@@ -372,7 +372,7 @@ constexpr InstructionForm kRows[] = {
     {.base = "cp.reduce.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
                   "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
-     .bind = bind_load<copy_between_ctas, true>,
+     .bind = bind_bulk_load<copy_between_ctas, true>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .section = "cp.reduce.async.bulk",
@@ -383,7 +383,7 @@ constexpr InstructionForm kRows[] = {
      .modifiers =
          "global shared::cta bulk_group [L2::cache_hint] op=and|or|xor|add|inc|dec|min|max "
          "[noftz] type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
-     .bind = bind_store<true>,
+     .bind = bind_bulk_store<true>,
      .effect = Effect::grid,
      .cycles = costs::kTmaIssue,
      .section = "cp.reduce.async.bulk",
@@ -392,7 +392,7 @@ constexpr InstructionForm kRows[] = {
      .memory = Memory::update},
     {.base = "cp.async.bulk.prefetch",
      .modifiers = "L2 global [L2::cache_hint]",
-     .bind = bind_prefetch,
+     .bind = bind_bulk_prefetch,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .section = "cp.async.bulk.prefetch",
@@ -400,7 +400,7 @@ constexpr InstructionForm kRows[] = {
      .unit = Unit::bulk_copy},
     {.base = "cp.async.bulk.commit_group",
      .modifiers = "",
-     .bind = bind_commit,
+     .bind = bind_bulk_commit,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
      .section = "cp.async.bulk.commit_group",
@@ -409,7 +409,7 @@ constexpr InstructionForm kRows[] = {
      .ordering = Ordering::commit},
     {.base = "cp.async.bulk.wait_group",
      .modifiers = "[read]",
-     .bind = bind_wait,
+     .bind = bind_bulk_wait,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
      .section = "cp.async.bulk.wait_group",
@@ -421,6 +421,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows bulk_copy_rows() { return kRows; }
+Rows bulk_copy_rows() { return kBulkCopyRows; }
 
 }  // namespace bw::sim

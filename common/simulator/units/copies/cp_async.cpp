@@ -279,7 +279,7 @@ void bind_arrive(Binder& b) {
   b.out.execute = arrive_on_mbarrier;
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kCpAsyncRows[] = {
     {.base = "cp.async",
      .modifiers = "cache=ca|cg space=shared|shared::cta global [L2::cache_hint] "
                   "[prefetch=L2::64B|L2::128B|L2::256B]",
@@ -331,6 +331,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows cp_async_rows() { return kRows; }
+Rows cp_async_rows() { return kCpAsyncRows; }
 
 }  // namespace bw::sim

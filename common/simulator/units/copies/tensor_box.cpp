@@ -6,7 +6,7 @@
 namespace bw::sim {
 namespace {
 
-constexpr uint32_t kChunkBytes = 16;
+constexpr uint32_t kSwizzleChunkBytes = 16;
 constexpr uint32_t kPackedElements = 16;  // of a padded type in a chunk
 constexpr uint32_t kLineShift = 7;        // a line of all 32 banks is 128 bytes
 constexpr uint32_t kFullRowBytes = 128;
@@ -22,13 +22,13 @@ template <bool to_shared>
 void move_chunks(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std::byte* linear,
                  uint32_t size_bytes) {
   const bool flips = swizzle == TensorMapSwizzle::bytes128_atom32_flip8;
-  for (uint32_t at = 0; at < size_bytes; at += kChunkBytes) {
+  for (uint32_t at = 0; at < size_bytes; at += kSwizzleChunkBytes) {
     const uint32_t plain = address + at;
     std::byte* const chunk =
-        window + (plain ^ swizzle_chunk_exchange(swizzle, plain) * kChunkBytes);
+        window + (plain ^ swizzle_chunk_exchange(swizzle, plain) * kSwizzleChunkBytes);
     const bool flip = flips && (plain >> kLineShift & 1u) != 0;
-    constexpr uint32_t kHalf = kChunkBytes / 2;
-    for (uint32_t half = 0; half < kChunkBytes; half += kHalf) {
+    constexpr uint32_t kHalf = kSwizzleChunkBytes / 2;
+    for (uint32_t half = 0; half < kSwizzleChunkBytes; half += kHalf) {
       std::byte* const there = chunk + (flip ? kHalf - half : half);
       if constexpr (to_shared)
         std::memcpy(there, linear + at + half, kHalf);
@@ -55,12 +55,12 @@ void move_row(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std
     move_chunks<to_shared>(swizzle, window, address, linear, size_bytes);
     return;
   }
-  const uint32_t exchange = swizzle_chunk_exchange(swizzle, address) * kChunkBytes;
-  for (uint32_t at = 0; at < kFullRowBytes; at += kChunkBytes) {
+  const uint32_t exchange = swizzle_chunk_exchange(swizzle, address) * kSwizzleChunkBytes;
+  for (uint32_t at = 0; at < kFullRowBytes; at += kSwizzleChunkBytes) {
     if constexpr (to_shared)
-      std::memcpy(shared + (at ^ exchange), linear + at, kChunkBytes);
+      std::memcpy(shared + (at ^ exchange), linear + at, kSwizzleChunkBytes);
     else
-      std::memcpy(linear + at, shared + (at ^ exchange), kChunkBytes);
+      std::memcpy(linear + at, shared + (at ^ exchange), kSwizzleChunkBytes);
   }
 }
 
@@ -69,8 +69,9 @@ void move_row(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std
 void pad_row(const std::byte* packed, std::vector<std::byte>& padded, uint32_t packed_bytes) {
   constexpr std::byte kPadding{0xcd};
   std::fill(padded.begin(), padded.end(), kPadding);
-  for (size_t chunk = 0; chunk < padded.size() / kChunkBytes; ++chunk)
-    std::memcpy(padded.data() + chunk * kChunkBytes, packed + chunk * packed_bytes, packed_bytes);
+  for (size_t chunk = 0; chunk < padded.size() / kSwizzleChunkBytes; ++chunk)
+    std::memcpy(padded.data() + chunk * kSwizzleChunkBytes, packed + chunk * packed_bytes,
+                packed_bytes);
 }
 
 }  // namespace
@@ -164,8 +165,9 @@ void TensorBox::set_rows() {
   const int64_t step = interleaved ? map.element_strides[0] : 1;
   row_bytes_ = static_cast<uint32_t>(count_[0] * bits / kBitsPerByte);
   row_start_bytes_ = start_[0] * bits / kBitsPerByte;
-  shared_row_bytes_ =
-      tensor_map_type_is_padded(map.type) ? count_[0] / kPackedElements * kChunkBytes : row_bytes_;
+  shared_row_bytes_ = tensor_map_type_is_padded(map.type)
+                          ? count_[0] / kPackedElements * kSwizzleChunkBytes
+                          : row_bytes_;
   const uint32_t span = swizzle_span_bytes(map.swizzle);
   pitch_bytes_ = span != 0 && !interleaved ? std::max(span, shared_row_bytes_) : shared_row_bytes_;
   // Elements i of a row with 0 <= start + i * step < extent are inside of the tensor.

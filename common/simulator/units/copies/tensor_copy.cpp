@@ -542,7 +542,7 @@ Machines machines_of_mode(const Modifiers& modifiers) {
   return modifiers.get("mode").starts_with("im2col::w") ? kOnBlackwell : kOnAllMachines;
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kTensorCopyRows[] = {
     {.base = "cp.async.bulk.tensor",
      .modifiers =
          "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global "
@@ -602,6 +602,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows tensor_copy_rows() { return kRows; }
+Rows tensor_copy_rows() { return kTensorCopyRows; }
 
 }  // namespace bw::sim

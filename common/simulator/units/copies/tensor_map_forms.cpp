@@ -171,7 +171,7 @@ Effect effect_of_replace(const Modifiers& modifiers) {
   return modifiers.get("space").starts_with("shared") ? Effect::cluster : Effect::grid;
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kTensorMapRows[] = {
     {.base = "tensormap.replace",
      .modifiers =
          "tile field=global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|"
@@ -195,6 +195,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows tensor_map_rows() { return kRows; }
+Rows tensor_map_rows() { return kTensorMapRows; }
 
 }  // namespace bw::sim

@@ -206,10 +206,10 @@ constexpr InstructionForm row(std::string_view base, BindFunction bind, uint8_t 
           .memory = Memory::update};
 }
 
-constexpr InstructionForm kRows[] = {row("atom", bind_atom, 1), row("red", bind_red, 0)};
+constexpr InstructionForm kAtomicRows[] = {row("atom", bind_atom, 1), row("red", bind_red, 0)};
 
 }  // namespace
 
-Rows atomic_rows() { return kRows; }
+Rows atomic_rows() { return kAtomicRows; }
 
 }  // namespace bw::sim

@@ -56,7 +56,7 @@ void bind_fill(Binder& binder) {
   binder.out.execute = fill;
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kBulkZeroRows[] = {
     {.base = "st.bulk",
      .modifiers = "[weak] [shared::cta]",
      .bind = bind_fill,
@@ -70,6 +70,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows bulk_zero_rows() { return kRows; }
+Rows bulk_zero_rows() { return kBulkZeroRows; }
 
 }  // namespace bw::sim

@@ -563,7 +563,7 @@ void bind_policy(Binder& binder) {
 
 /// Parameters, constants and local memory are the thread's own. Elsewhere a strong access of a
 /// scope beyond the cluster is seen by other clusters; a weak one may not be.
-Effect effect_of(const Modifiers& modifiers) {
+Effect transfer_effect_of(const Modifiers& modifiers) {
   const std::string_view space = modifiers.get("space");
   if (space == "local" || space == "const" || space.starts_with("param")) return Effect::warp;
   if (space.starts_with("shared")) return Effect::cluster;
@@ -597,14 +597,14 @@ Cost load_cost(const Modifiers& modifiers, const ptx::Instruction&) {
   return modifiers.get("space").starts_with("param") ? kNoCost : Cost{.pipe = Pipe::load_store};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kLoadStoreRows[] = {
     {.base = "ld",
      .modifiers =
          "[order=weak|relaxed|acquire|volatile|mmio] [scope=cta|cluster|gpu|sys] "
          "[space=global|shared|shared::cta|shared::cluster|local|param|param::entry|param::func|"
          "const] [cache=ca|cg|cs|lu|cv] [nc] [unified] " BW_CACHE_HINTS BW_ELEMENTS,
      .bind = bind_load,
-     .effect = effect_of,
+     .effect = transfer_effect_of,
      .cycles = costs::kSharedAccess,
      .cost = load_cost,
      .section = "ld",
@@ -623,7 +623,7 @@ constexpr InstructionForm kRows[] = {
                   "[space=global|shared|shared::cta|shared::cluster|local|param|param::func] "
                   "[cache=wb|cg|cs|wt] " BW_CACHE_HINTS BW_ELEMENTS,
      .bind = bind_store,
-     .effect = effect_of,
+     .effect = transfer_effect_of,
      .cycles = costs::kSharedAccess,
      .awaits_loads = true,
      .section = "st",
@@ -645,6 +645,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows load_store_rows() { return kRows; }
+Rows load_store_rows() { return kLoadStoreRows; }
 
 }  // namespace bw::sim

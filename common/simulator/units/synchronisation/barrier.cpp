@@ -148,7 +148,7 @@ constexpr std::string_view kNamed = "bar, barrier";
 constexpr std::string_view kCluster = "barrier.cluster";
 constexpr Alignment kBar = Alignment::always, kBarrier = Alignment::by_modifier;
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kBarrierRows[] = {
     row("bar", "[cta] sync", bind_sync<kBar>, kNamed),
     row("bar", "[cta] arrive", bind_arrive<kBar>, kNamed),
     row("bar", "[cta] red popc u32", bind_reduction<BarrierOperation::red_popc, kBar>, kNamed, 1),
@@ -169,6 +169,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows barrier_rows() { return kRows; }
+Rows barrier_rows() { return kBarrierRows; }
 
 }  // namespace bw::sim

@@ -112,7 +112,7 @@ constexpr InstructionForm membar(std::string_view base, std::string_view modifie
   return row(base, modifiers, bind_fence, ordering, Crossing::closed);
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kFenceRows[] = {
     row("fence", "[sem=sc|acq_rel|acquire|release] scope=cta|cluster|gpu|sys"),
     row("fence", "acquire sync_restrict::shared::cluster cluster"),
     row("fence", "release sync_restrict::shared::cta cluster"),
@@ -131,6 +131,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows fence_rows() { return kRows; }
+Rows fence_rows() { return kFenceRows; }
 
 }  // namespace bw::sim

@@ -254,7 +254,7 @@ constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
           .lifetime = lifetime};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kArriveRows[] = {
     row("mbarrier.init", kOwn, bind_init, 0, costs::kSharedAccess, Lifetime::begins),
     row("mbarrier.inval", kOwn, bind_inval, 0, costs::kSharedAccess, Lifetime::ends),
     row("mbarrier.expect_tx", kTx, bind_expect_tx, 0),
@@ -295,6 +295,6 @@ bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active) {
   return strand.lanes_that_differ(operand, active) == 0;
 }
 
-Rows arrive_rows() { return kRows; }
+Rows arrive_rows() { return kArriveRows; }
 
 }  // namespace bw::sim::mbarrier_operations

@@ -244,7 +244,7 @@ constexpr InstructionForm wait_row(std::string_view base, BindFunction bind) {
           .crossing = Crossing::arithmetic};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kWaitRows[] = {
     wait_row("mbarrier.test_wait", bind_test_wait),
     wait_row("mbarrier.try_wait", bind_try_wait),
     {.base = "mbarrier.pending_count",
@@ -258,6 +258,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows wait_rows() { return kRows; }
+Rows wait_rows() { return kWaitRows; }
 
 }  // namespace bw::sim::mbarrier_operations

@@ -385,7 +385,7 @@ constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
           .ordering = ordering};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kWarpRows[] = {
     row("shfl", "sync mode=up|down|bfly|idx type=b32", bind_shfl, kExchange, kCrossing,
         "shfl.sync"),
     row("shfl", "mode=up|down|bfly|idx type=b32", nullptr, kExchange, kCrossing, "shfl"),
@@ -430,6 +430,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows warp_rows() { return kRows; }
+Rows warp_rows() { return kWarpRows; }
 
 }  // namespace bw::sim

@@ -12,8 +12,8 @@ constexpr uint64_t bits_of(uint64_t value, unsigned first, unsigned count) {
   return value >> first & ((uint64_t{1} << count) - 1);
 }
 
-constexpr std::string_view kSection = "Shared memory descriptor";
-constexpr const char* kRule = "the fields of the descriptor hold what its layout allows";
+constexpr std::string_view kMatrixSection = "Shared memory descriptor";
+constexpr const char* kMatrixRule = "the fields of the descriptor hold what its layout allows";
 
 }  // namespace
 
@@ -34,41 +34,41 @@ std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
   if (bits_of(bits, 14, 2) != 0 || bits_of(bits, 30, 2) != 0)
     return Fault{.code = FaultCode::matrix_descriptor,
                  .what = given() + "reserved bits set (14, 15, 30 and 31 must be 0)",
-                 .rule = kRule,
+                 .rule = kMatrixRule,
                  .fix =
                      "encode addresses and offsets as (bytes & 0x3ffff) >> 4 before they "
                      "are shifted into place",
-                 .section = kSection};
+                 .section = kMatrixSection};
   if (bits_of(bits, 46, 3) != 1)
     return Fault{
         .code = FaultCode::matrix_descriptor,
         .what = fmt::format("{}the fixed constant {} in bits 46 to 48, where sm_100 needs 1",
                             given(), bits_of(bits, 46, 3)),
-        .rule = kRule,
+        .rule = kMatrixRule,
         .fix = "set bit 46 and clear bits 47 and 48",
-        .section = kSection};
+        .section = kMatrixSection};
   if (bits_of(bits, 52, 1) != 0)
     return Fault{.code = FaultCode::matrix_descriptor,
                  .what = given() +
                          "bit 52 set (leading offset as an absolute address), which "
                          "sm_100a does not have",
-                 .rule = kRule,
+                 .rule = kMatrixRule,
                  .fix = "clear bit 52 and give the leading offset in bytes >> 4",
-                 .section = kSection};
+                 .section = kMatrixSection};
   if (bits_of(bits, 53, 8) != 0)
     return Fault{.code = FaultCode::matrix_descriptor,
                  .what = given() + "the fixed constant in bits 53 to 60 not 0",
-                 .rule = kRule,
+                 .rule = kMatrixRule,
                  .fix = "clear bits 53 to 60",
-                 .section = kSection};
+                 .section = kMatrixSection};
   const uint64_t swizzle = bits_of(bits, 61, 3);
   if (swizzle == 3 || swizzle == 5 || swizzle == 7)
     return Fault{.code = FaultCode::matrix_descriptor,
                  .what = fmt::format("{}the swizzle mode {} in bits 61 to 63, which is invalid",
                                      given(), swizzle),
-                 .rule = kRule,
+                 .rule = kMatrixRule,
                  .fix = "use 0 (none), 1 (128B with 32B atom), 2 (128B), 4 (64B) or 6 (32B)",
-                 .section = kSection};
+                 .section = kMatrixSection};
   return std::nullopt;
 }
 

@@ -37,14 +37,14 @@ constexpr size_t kJointColumns = 8;
 
 /// Where `blocks` blocks of 16 rows lie.
 template <size_t blocks>
-struct Rows {
+struct PanelRows {
   std::array<const float*, blocks> a;
   std::array<float*, blocks> d;
 };
 
 /// `columns` columns of D at once, from `first` on.
 template <size_t columns, size_t blocks>
-void multiply_panel(const Rows<blocks>& rows, const RowTile& tile, size_t first) {
+void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t first) {
   namespace simd = Eigen::internal;
   constexpr size_t kPackets = blocks * kVectors;
   const float* const b = tile.b + first * tile.b_stride;
@@ -73,7 +73,7 @@ void multiply_panel(const Rows<blocks>& rows, const RowTile& tile, size_t first)
 
 /// Panels of `columns` as long as they fit, then narrower ones.
 template <size_t columns, size_t blocks>
-void multiply_from(size_t first, const Rows<blocks>& rows, const RowTile& tile) {
+void multiply_from(size_t first, const PanelRows<blocks>& rows, const RowTile& tile) {
   for (; first + columns <= tile.n; first += columns) multiply_panel<columns>(rows, tile, first);
   if constexpr (columns > 1) multiply_from<std::bit_floor(columns - 1)>(first, rows, tile);
 }

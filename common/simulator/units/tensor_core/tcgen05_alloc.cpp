@@ -115,7 +115,7 @@ constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
           .machines = kOnBlackwell};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kAllocRows[] = {
     row("tcgen05.alloc", "group=cta_group::1|cta_group::2 sync aligned [shared::cta] b32",
         bind_alloc, Lifetime::begins),
     row("tcgen05.dealloc", "group=cta_group::1|cta_group::2 sync aligned b32", bind_dealloc,
@@ -126,6 +126,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows alloc_rows() { return kRows; }
+Rows alloc_rows() { return kAllocRows; }
 
 }  // namespace bw::sim::tcgen05

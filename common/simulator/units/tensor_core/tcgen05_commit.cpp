@@ -21,7 +21,7 @@ namespace bw::sim::tcgen05 {
 namespace {
 
 constexpr size_t kMbarrierBytes = 8;
-constexpr uint8_t kGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
+constexpr uint8_t kCommitGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
 
 /// Every lane that executes a commit arrives: more of them than a phase takes can only be a
 /// mistake, also where they fall into phases that nobody has begun yet.
@@ -51,7 +51,7 @@ void check_lanes(const Strand& strand, const Instruction& i, LaneMask active,
 Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
   Cta& cta = *strand.cta;
   Cluster& cluster = *strand.cluster;
-  units_of(cta).tensor_memory.require_group(strand, i, active, i.flags & kGroupFlags);
+  units_of(cta).tensor_memory.require_group(strand, i, active, i.flags & kCommitGroupFlags);
   for (const int lane : lanes_of(active)) {
     const uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
     const AddressSpace space =
@@ -143,7 +143,7 @@ constexpr InstructionForm fence_row(std::string_view base) {
           .machines = kOnBlackwell};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kCommitRows[] = {
     {.base = "tcgen05.commit",
      .modifiers = "group=cta_group::1|cta_group::2 mbarrier::arrive::one [shared::cluster] "
                   "[multicast::cluster] b64",
@@ -161,6 +161,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows commit_rows() { return kRows; }
+Rows commit_rows() { return kCommitRows; }
 
 }  // namespace bw::sim::tcgen05

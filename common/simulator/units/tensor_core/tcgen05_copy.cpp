@@ -117,7 +117,7 @@ void bind_copy(Binder& binder) {
   binder.out.execute = execute_copy;
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kCopyRows[] = {
     {.base = "tcgen05.cp",
      .modifiers =
          "group=cta_group::1|cta_group::2 shape=128x256b|4x256b|128x128b|64x128b|32x128b "
@@ -133,6 +133,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows copy_rows() { return kRows; }
+Rows copy_rows() { return kCopyRows; }
 
 }  // namespace bw::sim::tcgen05

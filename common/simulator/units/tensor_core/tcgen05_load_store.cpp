@@ -34,21 +34,23 @@ namespace {
 /// Data movement shapes (PTX ISA, "Tensor Memory: Data Movement Shape").
 enum class Shape : uint8_t { s32x32b, s16x64b, s16x128b, s16x256b, s16x32bx2 };
 
-struct ShapeInfo {
+struct TransferShape {
   std::string_view name;
   Shape shape;
   uint32_t registers;  ///< of .x1
   uint32_t columns;    ///< of .x1, each half for 16x32bx2
 };
-constexpr std::array kShapes = {
-    ShapeInfo{"32x32b", Shape::s32x32b, 1, 1},     ShapeInfo{"16x64b", Shape::s16x64b, 1, 2},
-    ShapeInfo{"16x128b", Shape::s16x128b, 2, 4},   ShapeInfo{"16x256b", Shape::s16x256b, 4, 8},
-    ShapeInfo{"16x32bx2", Shape::s16x32bx2, 1, 1},
+constexpr std::array kTransferShapes = {
+    TransferShape{"32x32b", Shape::s32x32b, 1, 1},
+    TransferShape{"16x64b", Shape::s16x64b, 1, 2},
+    TransferShape{"16x128b", Shape::s16x128b, 2, 4},
+    TransferShape{"16x256b", Shape::s16x256b, 4, 8},
+    TransferShape{"16x32bx2", Shape::s16x32bx2, 1, 1},
 };
 constexpr uint32_t kMostRegisters = 128;
 
 /// A decoded load or store. Operands: the data registers, then the address.
-struct Form {
+struct TransferForm {
   Shape shape = Shape::s32x32b;
   bool packed = false;  ///< .pack::16b / .unpack::16b: two 16-bit columns a register
   uint32_t registers = 0;
@@ -79,12 +81,13 @@ Position position(Shape shape, uint32_t r, uint32_t t) {
   return {0, 0};
 }
 
-uint32_t split_of(const Form& form, uint32_t t) {
+uint32_t split_of(const TransferForm& form, uint32_t t) {
   return form.shape == Shape::s16x32bx2 && t >= 16 ? form.split : 0;
 }
 
 /// Reads one register's 32 lanes from Tensor Memory.
-void gather(TensorMemory& memory, const Form& form, TensorAddress base, uint32_t r, uint32_t* out) {
+void gather(TensorMemory& memory, const TransferForm& form, TensorAddress base, uint32_t r,
+            uint32_t* out) {
   if (form.shape == Shape::s32x32b && !form.packed) {
     std::memcpy(out, memory.column(base.column + r) + base.lane, kWarpLanes * sizeof *out);
     return;
@@ -99,7 +102,7 @@ void gather(TensorMemory& memory, const Form& form, TensorAddress base, uint32_t
 }
 
 /// Writes one register's 32 lanes to Tensor Memory.
-void scatter(TensorMemory& memory, const Form& form, TensorAddress base, uint32_t r,
+void scatter(TensorMemory& memory, const TransferForm& form, TensorAddress base, uint32_t r,
              const uint32_t* in) {
   if (form.shape == Shape::s32x32b && !form.packed) {
     std::memcpy(memory.column(base.column + r) + base.lane, in, kWarpLanes * sizeof *in);
@@ -119,7 +122,7 @@ void scatter(TensorMemory& memory, const Form& form, TensorAddress base, uint32_
 
 /// The checked address: uniform, in the warp's quarter of the lanes, in allocated columns.
 TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask active,
-                              const Form& form) {
+                              const TransferForm& form) {
   require_converged(strand, i, active);
   const auto bits = static_cast<uint32_t>(
       uniform_value(strand, i, i.operands[form.registers], active, "the Tensor Memory address") +
@@ -150,13 +153,13 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
   return address;
 }
 
-Cycle transfer_cycles(const Form& form) {
+Cycle transfer_cycles(const TransferForm& form) {
   const uint32_t halves = form.shape == Shape::s16x32bx2 ? 2 : 1;
   return std::max<Cycle>(form.columns * halves * costs::kTmemLoadPerColumn, costs::kSharedLoad);
 }
 
 /// When a transfer that a warp issues now is done.
-Cycle transfer_end(const Strand& strand, const Form& form, bool is_load) {
+Cycle transfer_end(const Strand& strand, const TransferForm& form, bool is_load) {
   Cluster& cluster = *strand.cluster;
   const TimingTable* const times = cluster.times();
   if (times == nullptr) {
@@ -176,7 +179,7 @@ Cycle transfer_end(const Strand& strand, const Form& form, bool is_load) {
 
 /// Tells observers of a load or store, of both halves one by one.
 void tell(const Strand& strand, const Instruction& i, TensorMemoryEvent::Operation operation,
-          const Form& form, TensorAddress address, Cycle done) {
+          const TransferForm& form, TensorAddress address, Cycle done) {
   TensorMemoryEvent event{.operation = operation,
                           .column = address.column,
                           .columns = form.columns,
@@ -190,7 +193,7 @@ void tell(const Strand& strand, const Instruction& i, TensorMemoryEvent::Operati
 }
 
 /// Remembers a transfer until it is waited for.
-void note(TensorMemory::WarpState& state, const Instruction& i, const Form& form,
+void note(TensorMemory::WarpState& state, const Instruction& i, const TransferForm& form,
           TensorAddress address, bool is_load, Cycle done) {
   state.transfers.push_back({&i, address.column, form.columns, is_load, done});
   if (form.shape == Shape::s16x32bx2)
@@ -260,7 +263,7 @@ void find_untouched(KernelBuilder& builder) {
 /// Takes a load's data, and fills its destinations with a pattern.
 void capture(TensorMemory& memory, TensorMemory::WarpState& state, const Strand& strand,
              const Instruction& i, TensorAddress address) {
-  const Form& form = *static_cast<const Form*>(i.detail);
+  const TransferForm& form = *static_cast<const TransferForm*>(i.detail);
   const size_t first = state.data.size();
   state.data.resize(first + size_t{form.registers} * kWarpLanes);
   const uint32_t pattern = memory.next_pattern();
@@ -272,7 +275,7 @@ void capture(TensorMemory& memory, TensorMemory::WarpState& state, const Strand&
 }
 
 Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
-  const Form& form = *static_cast<const Form*>(i.detail);
+  const TransferForm& form = *static_cast<const TransferForm*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
   complete_tensor_work(*strand.cta, strand.time);
   TensorMemory& memory = units_of(strand).tensor_memory;
@@ -364,7 +367,7 @@ Flow execute_late_read(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
-  const Form& form = *static_cast<const Form*>(i.detail);
+  const TransferForm& form = *static_cast<const TransferForm*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
   std::vector<uint32_t> data(size_t{form.registers} * kWarpLanes);
   for (uint32_t r = 0; r < form.registers; ++r)
@@ -404,15 +407,15 @@ Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
 /// Decodes shape and count; `data` and `address` are operand indices.
 void bind_transfer(Binder& binder, bool is_load) {
   const std::string_view name = binder.modifiers.get("shape");
-  const auto info = std::find_if(kShapes.begin(), kShapes.end(),
-                                 [&](const ShapeInfo& shape) { return shape.name == name; });
+  const auto info = std::find_if(kTransferShapes.begin(), kTransferShapes.end(),
+                                 [&](const TransferShape& shape) { return shape.name == name; });
   const bool halves = info->shape == Shape::s16x32bx2;
   binder.expect_count(halves ? 3 : 2, halves ? 3 : 2);
   const size_t data = is_load ? 0 : binder.count() - 1, address = is_load ? 1 : 0;
   uint32_t repetitions = 0;
   for (const char digit : binder.modifiers.get("num").substr(1))
     repetitions = repetitions * 10 + static_cast<uint32_t>(digit - '0');
-  Form form;
+  TransferForm form;
   form.shape = info->shape;
   form.packed = binder.modifiers.has("pack::16b") || binder.modifiers.has("unpack::16b");
   form.registers = info->registers * repetitions;
@@ -471,7 +474,7 @@ constexpr InstructionForm wait_row(std::string_view base, BindFunction bind, Uni
           .machines = kOnBlackwell};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kLoadStoreRows[] = {
     {.base = "tcgen05.ld",
      .modifiers = "sync aligned shape=32x32b|16x64b|16x128b|16x256b|16x32bx2 "
                   "num=x1|x2|x4|x8|x16|x32|x64|x128 [pack::16b] b32",
@@ -511,6 +514,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows load_store_rows() { return kRows; }
+Rows load_store_rows() { return kLoadStoreRows; }
 
 }  // namespace bw::sim::tcgen05

@@ -33,7 +33,7 @@ struct AddressOperand {
 };
 
 /// A decoded tcgen05.mma.
-struct Form {
+struct TensorMmaForm {
   MmaForm mma;
   CollectorUse collector;
   bool a_in_tensor_memory = false;
@@ -49,7 +49,7 @@ struct Form {
 /// One thread's execution of a form.
 class Issue {
  public:
-  Issue(Strand& strand, const Instruction& instruction, const Form& form, int lane)
+  Issue(Strand& strand, const Instruction& instruction, const TensorMmaForm& form, int lane)
       : strand_(strand), i_(instruction), form_(form), lane_(lane) {}
 
   /// The operation, checked.
@@ -271,7 +271,7 @@ class Issue {
 
   Strand& strand_;
   const Instruction& i_;
-  const Form& form_;
+  const TensorMmaForm& form_;
   int lane_;
   MmaOperation mma_;
 };
@@ -317,7 +317,7 @@ void check_shared_memory(const Strand& strand, const Instruction& i, LaneMask th
 }
 
 Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
-  const Form& form = *static_cast<const Form*>(i.detail);
+  const TensorMmaForm& form = *static_cast<const TensorMmaForm*>(i.detail);
   Cta& cta = *strand.cta;
   require_issuer(strand, i, active, form.mma.group);
   for (const int lane : lanes_of(active)) {
@@ -428,7 +428,7 @@ class OperandBinder {
 
 template <bool sparse, bool weight_stationary>
 void bind_mma(Binder& binder) {
-  Form form;
+  TensorMmaForm form;
   form.mma.kind = kind_of(binder.modifiers.get("kind"));
   form.mma.group = cta_group_of(binder);
   form.mma.sparse = sparse;
@@ -547,7 +547,7 @@ constexpr InstructionForm weight_stationary_row(std::string_view base, std::stri
       .unit_name = "tcgen05.mma"};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kMmaRows[] = {
     plain_row<false>("tcgen05.mma", "tcgen05.mma"),
     scaled_row<false>("tcgen05.mma", "tcgen05.mma"),
     plain_row<true>("tcgen05.mma.sp", "tcgen05.mma.sp"),
@@ -558,6 +558,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows mma_rows() { return kRows; }
+Rows mma_rows() { return kMmaRows; }
 
 }  // namespace bw::sim::tcgen05

@@ -47,7 +47,7 @@ void bind_shift(Binder& binder) {
   binder.out.execute = execute_shift;
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kShiftRows[] = {
     {.base = "tcgen05.shift",
      .modifiers = "group=cta_group::1|cta_group::2 down",
      .bind = bind_shift,
@@ -61,6 +61,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows shift_rows() { return kRows; }
+Rows shift_rows() { return kShiftRows; }
 
 }  // namespace bw::sim::tcgen05

@@ -48,7 +48,7 @@ Type type_of(std::string_view name) {
                       [&](const TypeName& t) { return t.name == name; })
       ->type;
 }
-uint32_t bits_of(Type type) {
+uint32_t field_bits_of(Type type) {
   return std::find_if(kTypes.begin(), kTypes.end(),
                       [&](const TypeName& t) { return t.type == type; })
       ->bits;
@@ -76,7 +76,7 @@ struct Fragment {
 
   [[nodiscard]] uint32_t elements() const { return rows * columns; }
   [[nodiscard]] uint32_t per_register() const {
-    return std::max(32u, bits_of(type)) / bits_of(type);
+    return std::max(32u, field_bits_of(type)) / field_bits_of(type);
   }
   [[nodiscard]] uint32_t per_lane() const { return elements() / kWarpLanes; }
   /// How often each element stands there.
@@ -89,7 +89,7 @@ struct Fragment {
       for (uint32_t element = 0; element < elements(); ++element) {
         const uint32_t slot = copy * per_lane() + element % per_lane();
         visit(element, first_operand + slot / per_register(),
-              static_cast<int>(element / per_lane()), slot % per_register() * bits_of(type));
+              static_cast<int>(element / per_lane()), slot % per_register() * field_bits_of(type));
       }
   }
 };
@@ -98,7 +98,7 @@ struct Fragment {
 uint32_t registers_of(Type type, uint32_t elements, bool is_factor) {
   constexpr uint32_t kHalfFactorRegisters = 8;
   if (type == Type::f16 && is_factor) return kHalfFactorRegisters;
-  const uint32_t bits = bits_of(type);
+  const uint32_t bits = field_bits_of(type);
   return elements * bits / kWarpLanes / std::max(32u, bits);
 }
 
@@ -112,7 +112,7 @@ using Matrix = std::vector<uint64_t>;  ///< bits of the elements, row by row
 
 Matrix read_fragment(const Strand& strand, const Instruction& i, const Fragment& fragment) {
   Matrix matrix(fragment.elements());
-  const uint32_t bits = bits_of(fragment.type);
+  const uint32_t bits = field_bits_of(fragment.type);
   const uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
   fragment.for_each_place([&](uint32_t element, uint32_t operand, int lane, uint32_t bit) {
     matrix[element] = strand.value(i.operands[operand], lane) >> bit & mask;
@@ -177,7 +177,7 @@ void for_each_element(Strand& strand, const Instruction& i, LaneMask active,
   const uint32_t outer = transfer.column_major ? fragment.columns : fragment.rows;
   const uint64_t stride =
       transfer.has_stride ? strand.value(i.operands[transfer.stride_operand], lane) : inner;
-  const uint32_t bits = bits_of(fragment.type);
+  const uint32_t bits = field_bits_of(fragment.type);
   const size_t bytes = ceil_div(inner * bits, kBitsPerByte);
   const size_t alignment = std::max(1u, bits / kBitsPerByte);
   const bool is_observed = strand.cluster->observed(EventKind::access);
@@ -214,7 +214,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Transfer& transfer = *static_cast<const Transfer*>(i.detail);
   require_converged(strand, i, active);
   require_uniform_address(strand, i, active, transfer);
-  const uint32_t bits = bits_of(transfer.fragment.type);
+  const uint32_t bits = field_bits_of(transfer.fragment.type);
   Matrix matrix(transfer.fragment.elements());
   for_each_element(strand, i, active, transfer, Access::read,
                    [&](uint32_t element, const std::byte* memory, uint32_t bit) {
@@ -231,7 +231,7 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active);
   require_uniform_address(strand, i, active, transfer);
   const Matrix matrix = read_fragment(strand, i, transfer.fragment);
-  const size_t bytes = bits_of(transfer.fragment.type) / 8;
+  const size_t bytes = field_bits_of(transfer.fragment.type) / 8;
   for_each_element(strand, i, active, transfer, Access::write,
                    [&](uint32_t element, std::byte* memory, uint32_t) {
                      std::memcpy(memory, &matrix[element], bytes);
@@ -356,7 +356,7 @@ constexpr uint32_t kTf32Step = 4;
 
 std::vector<float> decode(Type type, const Matrix& matrix) {
   std::vector<std::byte> raw(matrix.size() * sizeof(uint32_t));
-  const size_t bytes = bits_of(type) / 8;
+  const size_t bytes = field_bits_of(type) / 8;
   for (size_t i = 0; i < matrix.size(); ++i) std::memcpy(raw.data() + i * bytes, &matrix[i], bytes);
   std::vector<float> values(matrix.size());
   decode_elements(*format_of(type), raw.data(), values.data(), values.size());
