@@ -29,8 +29,8 @@ endfunction()
 
 # bw_unite_cuda(VARIABLE SIZE): replaces the CUDA files in the list VARIABLE by files that include up to SIZE of them.
 #
-# For tests only: an exercise's check compiles the sources of chapters' programs one by one. Where programs for a GPU
-# are built too, nothing is united: a GPU loads the modules that it was measured with.
+# An exercise's check compiles the members one by one (tools/device_code.py). Where programs for a GPU are built too,
+# nothing is united: a GPU loads the modules that it was measured with.
 function(bw_unite_cuda variable size)
   if(NOT BW_UNITY OR NOT BW_SIMULATOR OR BW_GPU_PROGRAMS)
     return()

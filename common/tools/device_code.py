@@ -75,8 +75,16 @@ def _units(root, program, _stamps):
             continue
         words = shlex.split(entry["command"])
         if "-o" in words and words[words.index("-o") + 1] in objects:
-            found.append(Unit(Path(entry["file"]), tuple(_flags(words)), _architecture(words)))
+            found += [Unit(source, tuple(_flags(words)), _architecture(words))
+                      for source in _members(root, Path(entry["file"]))]
     return found
+
+
+def _members(root, source):
+    """A source, or the sources that the build compiles as one: a file of the build folder includes them."""
+    if build.SIM.folder(root) not in source.parents:
+        return [source]
+    return [Path(root) / member for member in _INCLUDE.findall(source.read_text(encoding="utf-8"))]
 
 
 def _architecture(words):

@@ -380,6 +380,10 @@ class Cluster(GradeTest):
         for part in ("build.ninja", "compile_commands.json"):
             text = (ROOT / "build" / "sim" / part).read_text(encoding="utf-8")
             (build / part).write_text(text.replace(str(ROOT), str(root)), encoding="utf-8")
+        for united in (ROOT / "build" / "sim" / "solutions").glob("*/*.cu"):  # common/cmake/BwUnity.cmake
+            copy = root / united.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(united, copy)
         for program in PROGRAMS:
             shutil.copy2(ROOT / "build" / "sim" / "bin" / program, build / "bin" / program)
         shutil.copytree(ROOT / "build" / "sim" / "lib", build / "lib", symlinks=True)
