@@ -16,7 +16,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from . import (api, build, compose, device_code, exercises, prebuild, prebuilt, private_env,
+from . import (api, build, compose, cubin, device_code, exercises, prebuild, prebuilt, private_env,
                simulate, workspace)
 from .console import Console
 from .errors import WorkbookError
@@ -73,12 +73,13 @@ def _sources(root):
 
 
 def _copy_program(root, source, target):
-    """A program or library without symbols, whose lines are found below the folder it runs in."""
+    """A program or library without symbols and without a GPU's machine code, whose lines are found
+    below the folder it runs in."""
     result = subprocess.run(["strip", "--strip-unneeded", "-o", str(target), str(source)],
                             stderr=subprocess.PIPE, universal_newlines=True, check=False)
     if result.returncode:
         raise WorkbookError(f"{source} can't be stripped: {result.stderr.strip()}")
-    target.write_bytes(_relative(root, target.read_bytes()))
+    target.write_bytes(_relative(root, cubin.without_code(target.read_bytes())))
     target.chmod(0o755)
 
 

@@ -7,6 +7,7 @@ built, or without a network.
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,10 +17,10 @@ from pathlib import Path
 
 from support import ROOT, environment
 from test_container import ANSWERS
-from tools import build, package, prebuild
+from tools import build, cubin, package, prebuild
 
 SKIPPED = 77
-MOST_BYTES = 16 << 20
+MOST_BYTES = 8 << 20
 
 
 def _run(words, **settings):
@@ -148,6 +149,30 @@ class Parts(unittest.TestCase):
         """A program's parts must not move."""
         before = b"\0/a/b/solutions/x.cuh\0/a/bc/y"
         self.assertEqual(package._relative(Path("/a/b"), before), b"\0.////solutions/x.cuh\0/a/bc/y")
+
+    def test_of_machine_code_only_what_the_simulator_reads_is_kept(self):
+        names = b"\0.shstrtab\0.text.kernel\0.nv.info.kernel\0"
+
+        def elf(machine):
+            contents = [b"", names, b"instructions", b"registers"]
+            offsets = [64]
+            for content in contents:
+                offsets.append(offsets[-1] + len(content))
+            header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, machine, 1, 0, 0,
+                                 offsets[-1], 0, 64, 0, 0, 64, len(contents), 1)
+            starts = [0, *(names.index(name) for name in (b".shstr", b".text", b".nv.info"))]
+            table = b"".join(
+                struct.pack("<IIQQQQIIQQ", starts[number], 1, 0, 0, offsets[number], len(content), 0, 0,
+                            1, 0)
+                for number, content in enumerate(contents))
+            return header + b"".join(contents) + table
+
+        host, device = elf(62), elf(190)
+        kept = cubin.without_code(b"before" + host + device + b"after")
+        self.assertEqual(kept, b"before" + host + device.replace(b"instructions", bytes(12)) +
+                         b"after")
+        for cut in range(len(device)):
+            self.assertEqual(len(cubin.without_code(device[:cut])), cut)
 
     def test_the_version_is_the_date_of_the_newest_change(self):
         with tempfile.TemporaryDirectory() as folder:
