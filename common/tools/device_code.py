@@ -84,7 +84,8 @@ def _members(root, source):
     """A source, or the sources that the build compiles as one: a file of the build folder includes them."""
     if build.SIM.folder(root) not in source.parents:
         return [source]
-    return [Path(root) / member for member in _INCLUDE.findall(source.read_text(encoding="utf-8"))]
+    return [Path(root) / member
+            for member in _INCLUDE.findall(source.read_text(encoding="utf-8"))]
 
 
 def _architecture(words):

@@ -380,7 +380,7 @@ class Cluster(GradeTest):
         for part in ("build.ninja", "compile_commands.json"):
             text = (ROOT / "build" / "sim" / part).read_text(encoding="utf-8")
             (build / part).write_text(text.replace(str(ROOT), str(root)), encoding="utf-8")
-        for united in (ROOT / "build" / "sim" / "solutions").glob("*/*.cu"):  # common/cmake/BwUnity.cmake
+        for united in (ROOT / "build" / "sim" / "solutions").glob("*/*.cu"):  # by bw_unite_cuda()
             copy = root / united.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(united, copy)
