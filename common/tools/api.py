@@ -96,13 +96,14 @@ def fingerprint(root, exercise):
 
 def reset(root, exercise):
     """Puts back what the reader found there at first, of this exercise alone; returns the copy of
-    the file as it was, or None if there was none."""
+    the file as it was, or None where nothing changes."""
     root, path = Path(root), reader_path(root, exercise)
-    copy = _keep_copy(root, exercise, path) if path.exists() else None
     if exercise.is_in_code:
         text = _reset_code(root, exercise, path)
     else:
         text = _reset_answers(root, exercise, path)
+    changes = path.exists() and path.read_bytes() != text.encode("utf-8")
+    copy = _keep_copy(root, exercise, path) if changes else None
     _write(path, text)
     if exercise.kind == exercises.FIND:
         _write(show_bug(root, exercise),

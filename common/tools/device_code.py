@@ -81,7 +81,7 @@ def _units(root, program, _stamps):
 
 
 def _members(root, source):
-    """A source, or the sources that the build compiles as one: a file of the build folder includes them."""
+    """A source, or the sources that the build compiles as one: in a file of the build folder."""
     if build.SIM.folder(root) not in source.parents:
         return [source]
     return [Path(root) / member

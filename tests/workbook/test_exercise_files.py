@@ -469,8 +469,15 @@ class Reset(SmallRepository):
         self.assertEqual(path.read_text(encoding="utf-8"), before.replace('line = ""', "line = 3"))
 
     def test_twice_in_a_second_keeps_two_copies(self):
-        self.assertNotEqual(api.reset(self.root, self.exercise(1)),
-                            api.reset(self.root, self.exercise(1)))
+        copies = set()
+        for lines in ("mine();", "other();"):
+            self.edit(self.reader_file("f.cuh"), 'BW_EXERCISE_NOT_DONE("1.1", "Step on");', lines)
+            copies.add(api.reset(self.root, self.exercise(1)))
+        self.assertEqual(len(copies), 2)
+
+    def test_of_an_untouched_exercise_keeps_no_copy(self):
+        for number in (1, 3):
+            self.assertIsNone(api.reset(self.root, self.exercise(number)))
 
     def test_the_fingerprint_follows_this_exercise_alone(self):
         first = api.fingerprint(self.root, self.exercise(1))
