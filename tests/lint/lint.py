@@ -83,7 +83,7 @@ def host_files(build, patterns):
 
 
 def compilations(build):
-    """The build's compilation database, with an entry for each file of a group that is compiled as one."""
+    """The build's compilation database, with an entry for each file of a group compiled as one."""
     found = []
     for command in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = Path(command["file"])
