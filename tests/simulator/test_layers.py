@@ -16,11 +16,12 @@ BELOW = {
     "isa": {"base"},
     "ptx": {"base", "isa"},
     "schedule": {"base", "isa", "ptx"},
-    "machine": {"base", "isa", "ptx", "schedule"},
-    "units": {"base", "isa", "ptx", "schedule", "machine"},
-    "diagnosis": {"base", "isa", "ptx", "schedule", "machine", "units"},
-    "trace": {"base", "isa", "ptx", "schedule", "machine", "units"},
-    "cudart": {"base", "isa", "ptx", "schedule", "machine", "units", "diagnosis", "trace"},
+    "clock": {"base", "isa", "schedule"},
+    "machine": {"base", "isa", "ptx", "schedule", "clock"},
+    "units": {"base", "isa", "ptx", "schedule", "clock", "machine"},
+    "diagnosis": {"base", "isa", "ptx", "schedule", "clock", "machine", "units"},
+    "trace": {"base", "isa", "ptx", "schedule", "clock", "machine", "units"},
+    "cudart": {"base", "isa", "ptx", "schedule", "clock", "machine", "units", "diagnosis", "trace"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')

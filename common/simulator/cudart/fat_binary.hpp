@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim::cudart {
 

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/cudart/operations.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim::cudart {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/shared_contents.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/clock/l2_cache.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/settings.hpp"
-#include "common/simulator/machine/timing/l2_cache.hpp"
 #include "common/simulator/machine/unit_state.hpp"
 
 namespace bw::sim {

@@ -17,15 +17,15 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/clock/costs.hpp"
+#include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/cluster_endings.hpp"
 #include "common/simulator/machine/cluster_links.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/timing/free_places.hpp"
-#include "common/simulator/machine/timing/l2_launch.hpp"
 
 namespace bw::sim {
 namespace {

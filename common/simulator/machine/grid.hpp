@@ -10,13 +10,13 @@
 #include <optional>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/launch_time.hpp"
+#include "common/simulator/clock/tensor_clock.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/limits.hpp"
-#include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/settings.hpp"
-#include "common/simulator/machine/timing/launch_time.hpp"
-#include "common/simulator/machine/timing/tensor_clock.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/isa/memory_order.hpp"
 #include "common/simulator/isa/vocabulary.hpp"
-#include "common/simulator/machine/types.hpp"
 #include "common/simulator/schedule/scoreboards.hpp"
 
 namespace bw::sim {

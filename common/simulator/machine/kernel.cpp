@@ -8,10 +8,10 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/clock/issue_latencies.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/timing/issue_latencies.hpp"
 #include "common/simulator/ptx/demangle.hpp"
 #include "common/simulator/ptx/lower_jumps.hpp"
 

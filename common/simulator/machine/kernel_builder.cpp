@@ -10,10 +10,10 @@
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/late_read.hpp"
-#include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/ptx/demangle.hpp"
 #include "common/simulator/ptx/pending_reads.hpp"
 

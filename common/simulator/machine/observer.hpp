@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/grid.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/trace/event_lines.hpp"
 #include "common/simulator/trace/json.hpp"
 #include "common/simulator/trace/places.hpp"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/simulator/units/memory/l1_cache.hpp"
+#include "common/simulator/clock/l1_cache.hpp"
 
 namespace bw::sim {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "common/simulator/clock/tensor_clock.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/timing/tensor_clock.hpp"
 
 namespace bw::sim {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/families.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/copies/element_reduction.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
 

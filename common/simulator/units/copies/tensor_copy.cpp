@@ -10,10 +10,10 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/tensor_box.hpp"

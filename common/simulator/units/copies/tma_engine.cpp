@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"

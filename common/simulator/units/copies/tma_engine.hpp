@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
+#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/units/copies/async_groups.hpp"
 
 namespace bw::sim {

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/simulator/clock/l1_cache.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
-#include "common/simulator/units/memory/l1_cache.hpp"
 
 namespace bw::sim {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 
 namespace bw::sim {
 ClusterBarrier::ClusterBarrier(Cluster& cluster) : cluster_(cluster) {}

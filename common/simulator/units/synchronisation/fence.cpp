@@ -4,9 +4,9 @@
 /// Threads and units of this machine see one memory in the order of simulated time, so a fence
 /// moves no data and only costs time (with a timing model: by its scope). The forms are decoded
 /// strictly: which proxy and scope a fence orders is what a race checker looks at.
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/release_times.hpp"

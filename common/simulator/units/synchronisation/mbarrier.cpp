@@ -10,8 +10,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/units/memory/access_events.hpp"

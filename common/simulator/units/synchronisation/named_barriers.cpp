@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
 namespace bw::sim {

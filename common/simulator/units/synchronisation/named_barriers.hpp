@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 
 namespace bw::sim {
 

@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"

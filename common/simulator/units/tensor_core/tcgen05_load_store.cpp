@@ -15,7 +15,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_read.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"

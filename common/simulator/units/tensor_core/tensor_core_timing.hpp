@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/simulator/machine/timing/timing_table.hpp"
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 
 namespace bw::sim::tensor_core_timing {

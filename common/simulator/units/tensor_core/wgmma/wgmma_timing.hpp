@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/simulator/machine/timing/timing_table.hpp"
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 #include "common/simulator/units/memory/sm_memory.hpp"
 #include "common/simulator/units/tensor_core/wgmma/wgmma_form.hpp"
 
@@ -25,7 +25,7 @@ inline constexpr Cycle kLatency = 32;  ///< from issue to the first result, beyo
 /// Cycles from issue to completion in idle tensor cores.
 [[nodiscard]] inline Cycle latency(const WgmmaForm& form) { return kLatency + interval(form); }
 
-// With a timing model (machine/timing): the table's numbers, and what is read of shared memory.
+// With a timing model (clock): the table's numbers, and what is read of shared memory.
 
 /// Cycles that the tensor cores need.
 [[nodiscard]] inline Cycle tensor_cycles(const WgmmaForm& form, const TimingTable& times) {

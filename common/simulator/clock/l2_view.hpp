@@ -8,7 +8,7 @@
 #include <memory>
 #include <numeric>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 

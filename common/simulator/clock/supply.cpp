@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/supply.hpp"
+#include "common/simulator/clock/supply.hpp"
 
 #include <algorithm>
 #include <cmath>

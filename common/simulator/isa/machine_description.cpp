@@ -1,4 +1,4 @@
-#include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 #include <algorithm>
 #include <array>

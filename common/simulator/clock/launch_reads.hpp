@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "common/simulator/machine/timing/demand.hpp"
-#include "common/simulator/machine/timing/launch_time.hpp"
-#include "common/simulator/machine/timing/merged_reads.hpp"
+#include "common/simulator/clock/demand.hpp"
+#include "common/simulator/clock/launch_time.hpp"
+#include "common/simulator/clock/merged_reads.hpp"
 
 namespace bw::sim {
 

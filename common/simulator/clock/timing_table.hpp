@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 
@@ -13,7 +13,7 @@ struct MachineDescription;
 
 /// Whether simulated time follows the model.
 enum class TimingModel : uint8_t {
-  simple,  ///< the constants of machine/costs.hpp: an operation takes the same time always
+  simple,  ///< the constants of clock/costs.hpp: an operation takes the same time always
   model,  ///< the tables here: instructions, units and memory that others use have to be waited for
 };
 
@@ -32,7 +32,7 @@ enum class TimingSource : uint8_t {
 struct TimingTable {
 /// A row of the list: here its member.
 #define BW_TIMING_NUMBER(type, name, unit, sentence) type name;
-#include "common/simulator/machine/timing/timing_numbers.inc"
+#include "common/simulator/clock/timing_numbers.inc"
 #undef BW_TIMING_NUMBER
 };
 

@@ -1,11 +1,11 @@
-#include "common/simulator/machine/timing/launch_reads.hpp"
+#include "common/simulator/clock/launch_reads.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {
 namespace {

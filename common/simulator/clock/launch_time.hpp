@@ -16,9 +16,9 @@
 #include <span>
 #include <vector>
 
-#include "common/simulator/machine/timing/demand.hpp"
-#include "common/simulator/machine/timing/tensor_clock.hpp"
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/demand.hpp"
+#include "common/simulator/clock/tensor_clock.hpp"
 
 namespace bw::sim {
 

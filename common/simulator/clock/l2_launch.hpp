@@ -24,14 +24,14 @@
 #include <mutex>
 #include <vector>
 
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/bandwidth_share.hpp"
-#include "common/simulator/machine/timing/demand.hpp"
-#include "common/simulator/machine/timing/l2_cache.hpp"
-#include "common/simulator/machine/timing/l2_view.hpp"
-#include "common/simulator/machine/timing/launch_reads.hpp"
-#include "common/simulator/machine/timing/merged_reads.hpp"
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/bandwidth_share.hpp"
+#include "common/simulator/clock/demand.hpp"
+#include "common/simulator/clock/l2_cache.hpp"
+#include "common/simulator/clock/l2_view.hpp"
+#include "common/simulator/clock/launch_reads.hpp"
+#include "common/simulator/clock/merged_reads.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "common/simulator/machine/timing/demand.hpp"
+#include "common/simulator/clock/demand.hpp"
 
 namespace bw::sim {
 

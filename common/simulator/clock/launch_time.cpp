@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/launch_time.hpp"
+#include "common/simulator/clock/launch_time.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/simulator/machine/timing/free_places.hpp"
-#include "common/simulator/machine/timing/l2_queue.hpp"
-#include "common/simulator/machine/timing/on_sm.hpp"
-#include "common/simulator/machine/timing/supply.hpp"
+#include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/clock/l2_queue.hpp"
+#include "common/simulator/clock/on_sm.hpp"
+#include "common/simulator/clock/supply.hpp"
 
 namespace bw::sim {
 namespace {

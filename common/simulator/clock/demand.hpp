@@ -1,14 +1,14 @@
 #pragma once
 /// \file
 /// What a cluster has asked of resources that it shares with other clusters, by intervals of its
-/// time: the launch's time is corrected by it (machine/timing/launch_time.hpp).
+/// time: the launch's time is corrected by it (clock/launch_time.hpp).
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 

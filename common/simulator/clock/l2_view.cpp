@@ -1,8 +1,8 @@
-#include "common/simulator/machine/timing/l2_view.hpp"
+#include "common/simulator/clock/l2_view.hpp"
 
 #include <algorithm>
 
-#include "common/simulator/machine/timing/l2_launch.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
 
 namespace bw::sim {
 

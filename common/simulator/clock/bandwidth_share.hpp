@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 
-#include "common/simulator/machine/timing/l2_view.hpp"
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/l2_view.hpp"
 
 namespace bw::sim {
 

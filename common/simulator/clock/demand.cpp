@@ -1,9 +1,9 @@
-#include "common/simulator/machine/timing/demand.hpp"
+#include "common/simulator/clock/demand.hpp"
 
 #include <algorithm>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 
 namespace bw::sim {
 namespace {

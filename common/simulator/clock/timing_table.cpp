@@ -1,18 +1,18 @@
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 #include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
 
-#include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim {
 namespace {
 
 enum class Number : size_t {
 #define BW_TIMING_NUMBER(type, name, unit, sentence) name,
-#include "common/simulator/machine/timing/timing_numbers.inc"
+#include "common/simulator/clock/timing_numbers.inc"
 #undef BW_TIMING_NUMBER
   count
 };
@@ -23,18 +23,18 @@ constexpr auto kNumberCount = static_cast<size_t>(Number::count);
 // NOLINTBEGIN(bugprone-macro-parentheses): a member's name and a list's head take none.
 constexpr TimingTable kH100 = {
 #define BW_TIMING(name, value, source, origin) .name = value,
-#include "common/simulator/machine/timing/table_h100.inc"
+#include "common/simulator/clock/table_h100.inc"
 #undef BW_TIMING
 };
 #define BW_TIMING(name, value, source, origin) table.name = {value};
 constexpr TimingTable kH200 = [] {
   TimingTable table = kH100;
-#include "common/simulator/machine/timing/table_h200.inc"
+#include "common/simulator/clock/table_h200.inc"
   return table;
 }();
 constexpr TimingTable kB200 = [] {
   TimingTable table = kH100;
-#include "common/simulator/machine/timing/table_b200.inc"
+#include "common/simulator/clock/table_b200.inc"
   return table;
 }();
 #undef BW_TIMING
@@ -46,7 +46,7 @@ struct Value {
 };
 constexpr Value kH100Values[] = {
 #define BW_TIMING(name, value, source, origin) {value, TimingSource::source, origin},
-#include "common/simulator/machine/timing/table_h100.inc"
+#include "common/simulator/clock/table_h100.inc"
 #undef BW_TIMING
 };
 static_assert(std::size(kH100Values) == kNumberCount, "table_h100.inc gives every number");
@@ -65,7 +65,7 @@ struct Differences {
   Value values[kNumberCount] = {
 #define BW_TIMING(name, value, source, origin) \
   {value, TimingSource::assumed, "as an H100: " origin},
-#include "common/simulator/machine/timing/table_h100.inc"
+#include "common/simulator/clock/table_h100.inc"
 #undef BW_TIMING
   };
   bool is_given[kNumberCount] = {};
@@ -74,12 +74,12 @@ struct Differences {
   all.give(Number::name, {value, TimingSource::source, origin});
 constexpr Differences kH200Values = [] {
   Differences all;
-#include "common/simulator/machine/timing/table_h200.inc"
+#include "common/simulator/clock/table_h200.inc"
   return all;
 }();
 constexpr Differences kB200Values = [] {
   Differences all;
-#include "common/simulator/machine/timing/table_b200.inc"
+#include "common/simulator/clock/table_b200.inc"
   return all;
 }();
 #undef BW_TIMING
@@ -89,7 +89,7 @@ using Numbers = std::array<TimingNumber, kNumberCount>;
 constexpr Numbers numbers(const Value (&values)[kNumberCount]) {
   Numbers result = {{
 #define BW_TIMING_NUMBER(type, name, unit, sentence) {#name, unit, sentence, 0, {}, {}},
-#include "common/simulator/machine/timing/timing_numbers.inc"
+#include "common/simulator/clock/timing_numbers.inc"
 #undef BW_TIMING_NUMBER
   }};
   for (size_t index = 0; index < kNumberCount; ++index) {

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/code_fetch.hpp"
+#include "common/simulator/clock/code_fetch.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,11 +1,11 @@
-#include "common/simulator/machine/timing/tensor_clock.hpp"
+#include "common/simulator/clock/tensor_clock.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-#include "common/simulator/machine/timing/demand.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/demand.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {
 namespace {

@@ -1,9 +1,9 @@
-#include "common/simulator/machine/timing/issue_latencies.hpp"
+#include "common/simulator/clock/issue_latencies.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {
 namespace {

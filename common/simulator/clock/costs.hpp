@@ -5,7 +5,7 @@
 /// by this project on a B200; each names its source (SemiAnalysis microbench-blackwell and Meta's
 /// NVLatencyModel.cpp, both of May 2026).
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim::costs {
 

@@ -1,6 +1,6 @@
-#include "common/simulator/machine/timing/sm_times.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {
 

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/bandwidth_share.hpp"
+#include "common/simulator/clock/bandwidth_share.hpp"
 
 #include <algorithm>
 

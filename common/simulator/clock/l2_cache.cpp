@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/l2_cache.hpp"
+#include "common/simulator/clock/l2_cache.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/simulator/machine/timing/code_fetch.hpp"
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/code_fetch.hpp"
 
 namespace bw::sim {
 

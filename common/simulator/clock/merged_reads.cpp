@@ -1,11 +1,11 @@
-#include "common/simulator/machine/timing/merged_reads.hpp"
+#include "common/simulator/clock/merged_reads.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <tuple>
 
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/l2_launch.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {
 namespace {
