@@ -23,10 +23,11 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/kept_memory.hpp"
 #include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/cost_port.hpp"
 #include "common/simulator/clock/demand.hpp"
 #include "common/simulator/clock/l2_view.hpp"
-#include "common/simulator/clock/sm_times.hpp"
-#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/clock/sm_clock.hpp"
+#include "common/simulator/clock/warp_times.hpp"
 #include "common/simulator/machine/event_queue.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/lane_registers.hpp"
@@ -194,20 +195,6 @@ struct Site {
   [[nodiscard]] bool keeps(const Report& report) const;
 };
 
-/// What a warp has done with its time; slots, and stalls for them and for queues, only with a
-/// timing model.
-struct WarpTimes {
-  uint64_t instructions = 0;      ///< executed, of the PTX text
-  uint64_t issued = 0;            ///< machine instructions, as the schedule counts them
-  uint64_t issue_slots = 0;       ///< taken from its scheduler: more where a pipe is busy longer
-  Cycle issue_stalls = 0;         ///< cycles waited for issue slots
-  Cycle shared_stalls = 0;        ///< for values from shared memory
-  Cycle global_stalls = 0;        ///< for values from device memory
-  Cycle shared_queue_stalls = 0;  ///< for a place in the queue of accesses to shared memory
-  Cycle global_queue_stalls = 0;  ///< the same of accesses to device memory
-  Cycle ended = 0;                ///< when its last lane has exited
-};
-
 /// A warp: its registers and its strands.
 struct Warp {
   uint32_t index = 0;  ///< in the CTA
@@ -245,7 +232,7 @@ struct Cta {
   std::vector<Warp> warps;              ///< by number
   uint32_t live_threads = 0;            ///< threads that have not ended
   std::unique_ptr<CtaUnitState> units;  ///< what the units keep
-  std::unique_ptr<SmTimes> sm_times;    ///< null without a timing model
+  std::unique_ptr<SmClock> clock;       ///< of its SM
 
   Cta() = default;
   Cta(const Cta&) = delete;  // units keep a reference to their CTA
@@ -369,8 +356,8 @@ class Cluster {
   [[nodiscard]] bool at_isa_level() const;
   /// What the run lets pass and tells the reader.
   [[nodiscard]] Warnings& warnings() { return warnings_; }
-  /// The numbers of the timing model; null without one (TimingModel::simple).
-  [[nodiscard]] const TimingTable* times() const { return times_; }
+  /// What operations cost.
+  [[nodiscard]] const Costs& costs() const { return costs_; }
   /// With a timing model: what it has asked of what clusters share.
   [[nodiscard]] Demand& demand() { return demand_; }
   /// With a timing model: what it finds in the L2 cache.
@@ -456,7 +443,7 @@ class Cluster {
   std::string output_;
   ClusterStatistics statistics_;
   Warnings warnings_;
-  const TimingTable* times_;
+  Costs costs_;
   Demand demand_;
   L2View l2_;
 };

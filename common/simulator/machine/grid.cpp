@@ -229,6 +229,12 @@ uint32_t Grid::first_sm(uint64_t slot) const {
                                device_.settings().sm_count);
 }
 
+uint64_t Grid::ctas_on_sm() const {
+  const uint64_t ctas = clusters_.volume() * configuration_.cluster.volume();
+  return std::clamp<uint64_t>(ceil_div(ctas, uint64_t{device_.settings().sm_count}), 1,
+                              ctas_per_sm_);
+}
+
 Cycle Grid::begin_of(uint64_t slot) const { return slot < begins_.size() ? begins_[slot] : 0; }
 
 bool Grid::take_pending_cluster(uint64_t& cluster_index) {

@@ -109,6 +109,8 @@ class Grid {
   [[nodiscard]] uint64_t resident_clusters() const { return resident_clusters_; }
   /// CTAs that fit on an SM.
   [[nodiscard]] uint32_t ctas_per_sm() const { return ctas_per_sm_; }
+  /// CTAs that lie on an SM at once, if the launch's are spread over all of them.
+  [[nodiscard]] uint64_t ctas_on_sm() const;
   /// What the CTAs on an SM share; null where the launch has no two CTAs on one SM that compete for
   /// anything. Shared by clusters: only to be changed in ordered operations.
   [[nodiscard]] SmUnitState* sm_state(uint32_t sm) {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/clock/sm_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/observer.hpp"
-#include "common/simulator/units/memory/sm_memory.hpp"
 
 namespace bw::sim::trace {
 

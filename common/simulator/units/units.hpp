@@ -9,7 +9,6 @@
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/copies/tensor_map_watch.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
-#include "common/simulator/units/memory/sm_memory.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
@@ -24,8 +23,7 @@ namespace bw::sim {
 struct CtaUnits final : CtaUnitState {
   /// For a CTA.
   explicit CtaUnits(Cta& cta)
-      : sm_memory(cta),
-        mbarriers(cta),
+      : mbarriers(cta),
         named_barriers(cta),
         warp_sync(cta),
         tensor_memory(cta),
@@ -36,7 +34,6 @@ struct CtaUnits final : CtaUnitState {
         cp_async_groups(cta),
         registers(cta) {}
 
-  SmMemory sm_memory;             ///< what its accesses compete for
   MbarrierUnit mbarriers;         ///< in its shared memory
   NamedBarriers named_barriers;   ///< of the CTA
   WarpSync warp_sync;             ///< of its warps

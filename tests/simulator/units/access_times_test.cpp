@@ -1,7 +1,7 @@
 /// \file
 /// What the timing model takes an access of a warp for: passes of shared memory, and the lines that
 /// the first-level cache holds.
-#include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/clock/access_times.hpp"
 
 #include <array>
 #include <vector>

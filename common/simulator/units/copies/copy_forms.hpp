@@ -103,8 +103,7 @@ void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uin
 /// operands are on their way; the first lane's time is part of the schedule.
 template <class Body>
 void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
-  const TimingTable* const times = strand.cluster->times();
-  const Cycle next = times != nullptr ? times->tma_prepare_cycles : costs::kTmaIssue;
+  const Cycle next = strand.cluster->costs().next_copy();
   for (const int lane : lanes_of(active)) {
     if (lane != lowest_lane(active)) strand.time += next;
     body(lane);

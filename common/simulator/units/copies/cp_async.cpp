@@ -14,7 +14,7 @@
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/families.hpp"
-#include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/units/memory/timed_access.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -86,7 +86,7 @@ uint32_t source_size(const Strand& strand, const Instruction& instruction, int l
 
 /// Cycles until the copies are complete. `copies` are of the active lanes, in order.
 Cycle latency_of(Strand& strand, const CopyForm& form, const InFlight& copies, LaneMask active) {
-  if (strand.cluster->times() == nullptr) return costs::kGlobalLoad;
+  if (!strand.cluster->costs().has_model()) return costs::kGlobalLoad;
   const std::byte* sources[kWarpLanes];
   const std::byte* destinations[kWarpLanes];
   LaneMask reading = 0;
@@ -98,8 +98,8 @@ Cycle latency_of(Strand& strand, const CopyForm& form, const InFlight& copies, L
     if (copy.source != nullptr) reading |= lane_bit(lane);
   }
   const Cycle issued = strand.time;
-  const Cycle done = access_times::copy(
-      strand, form.in_first_level ? access_times::Place::global : access_times::Place::global_l2,
+  const Cycle done = timed_access::copy(
+      strand, form.in_first_level ? timed_access::Place::global : timed_access::Place::global_l2,
       {.active = reading, .bytes = form.copy_bytes, .own = sources},
       {.active = active, .bytes = form.copy_bytes, .own = destinations});
   return done - issued;

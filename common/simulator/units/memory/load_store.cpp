@@ -17,9 +17,8 @@
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
-#include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/memory/cache_policy.hpp"
-#include "common/simulator/units/synchronisation/release_times.hpp"
+#include "common/simulator/units/memory/timed_access.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -210,8 +209,8 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   return space;
 }
 
-access_times::Place place_of(AddressSpace space, const AccessDetail& detail) {
-  using access_times::Place;
+timed_access::Place place_of(AddressSpace space, const AccessDetail& detail) {
+  using timed_access::Place;
   if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
     return Place::shared;
   if (space == AddressSpace::global || space == AddressSpace::generic)
@@ -219,29 +218,13 @@ access_times::Place place_of(AddressSpace space, const AccessDetail& detail) {
   return space == AddressSpace::param ? Place::parameters : Place::thread_own;
 }
 
-access_times::LanePlaces places_of(const LanePointers& pointers, LaneMask active,
+timed_access::LanePlaces places_of(const LanePointers& pointers, LaneMask active,
                                    const AccessDetail& detail) {
   return {.active = active,
           .bytes = uint32_t{detail.element_bytes} * detail.count,
           .base = pointers.base,
           .stride_bytes = pointers.stride_bytes,
           .own = pointers.own};
-}
-
-void note_plain_arrival(Strand& strand, LoadedFrom from, Cycle latency) {
-  strand.value_arrives(from, plain_scoreboard(from), strand.time + latency);
-}
-
-/// Notes when the values of a load that is issued now arrive. Constants, the thread's own memory,
-/// and parameters that the SM has read are taken to be in the nearest cache.
-void note_arrival(Strand& strand, AddressSpace space, LaneMask active, const AccessDetail& detail,
-                  const LanePointers& from) {
-  if (strand.cluster->times() != nullptr)
-    access_times::load(strand, place_of(space, detail), places_of(from, active, detail));
-  else if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
-    note_plain_arrival(strand, LoadedFrom::shared_memory, costs::kSharedLoad);
-  else if (space == AddressSpace::global || space == AddressSpace::generic)
-    note_plain_arrival(strand, LoadedFrom::device_memory, costs::kGlobalLoad);
 }
 
 /// Element `element` of each lane into registers as wide as it.
@@ -372,30 +355,25 @@ Flow mark_unwritten(Strand& strand, const Instruction& instruction, const Access
   return had_marks ? Flow::next : strand.cluster->yield_behind(strand, instruction);
 }
 
-/// Of a load or store that other clusters see.
-Cycle strong_access_latency(const Strand& strand) {
-  const TimingTable* const times = strand.cluster->times();
-  return times != nullptr ? times->l2_load_latency : costs::kGlobalLoad;
-}
-
 Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
-    strand.cluster->in_global_order(
-        strand.time, strong_access_latency(strand), [=, &instruction, &detail](Cycle now) {
-          LanePointers from;
-          resolve_lanes(*waiting, instruction, active, detail, Access::read, from);
-          transfer_in(*waiting, instruction, active, detail, from);
-          waiting->cluster->wake(*waiting, now);
-        });
+    strand.cluster->in_global_order(strand.time, strand.cluster->costs().ordered_access(),
+                                    [=, &instruction, &detail](Cycle now) {
+                                      LanePointers from;
+                                      resolve_lanes(*waiting, instruction, active, detail,
+                                                    Access::read, from);
+                                      transfer_in(*waiting, instruction, active, detail, from);
+                                      waiting->cluster->wake(*waiting, now);
+                                    });
     return strand.block(WaitKind::global_order, 0, 0);
   }
   if (is_strong(instruction.order)) strand.warp->heard = strand.time;
   LanePointers from;
   const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::read, from);
-  note_arrival(strand, space, active, detail, from);
+  timed_access::load(strand, place_of(space, detail), places_of(from, active, detail));
   transfer_in(strand, instruction, active, detail, from);
   if (from.unwritten != 0) return mark_unwritten(strand, instruction, detail, active, from);
   return Flow::next;
@@ -413,7 +391,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   LanePointers all;
   all.base = const_cast<std::byte*>(from);
   transfer_in(strand, instruction, active, detail, all);
-  note_arrival(strand, detail.space, active, detail, all);
+  timed_access::load(strand, place_of(detail.space, detail), places_of(all, active, detail));
   if (is_strong(instruction.order)) strand.warp->heard = strand.time;
   if (strand.cluster->observed(EventKind::access)) {
     LaneAddresses addresses;
@@ -457,8 +435,7 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
                  const AccessDetail& detail) {
   LanePointers to;
   const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::write, to);
-  if (strand.cluster->times() != nullptr)
-    access_times::store(strand, place_of(space, detail), places_of(to, active, detail));
+  timed_access::store(strand, place_of(space, detail), places_of(to, active, detail));
   transfer_out(strand, instruction, active, detail, to);
   strand.cluster->note_progress();
 }
@@ -468,16 +445,16 @@ Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask acti
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
-    strand.cluster->in_global_order(strand.time + release_cycles(strand, instruction),
-                                    strong_access_latency(strand),
-                                    [=, &instruction, &detail](Cycle now) {
-                                      store_lanes(*waiting, instruction, active, detail);
-                                      waiting->cluster->wake(*waiting, now);
-                                    });
+    strand.cluster->in_global_order(
+        strand.time + strand.cluster->costs().release(instruction.order, instruction.scope),
+        strand.cluster->costs().ordered_access(), [=, &instruction, &detail](Cycle now) {
+          store_lanes(*waiting, instruction, active, detail);
+          waiting->cluster->wake(*waiting, now);
+        });
     return strand.block(WaitKind::global_order, 0, 0);
   }
   store_lanes(strand, instruction, active, detail);
-  strand.time += release_cycles(strand, instruction);
+  strand.time += strand.cluster->costs().release(instruction.order, instruction.scope);
   return Flow::next;
 }
 

@@ -454,14 +454,11 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now, const Strand& s
   barrier.pending = static_cast<int32_t>(barrier.expected);
   barrier.expected_tx_bytes = 0;
   barrier.completed_tx_bytes = 0;
-  const TimingTable* const times = cta_.cluster->times();
-  const Cycle seen = now + (times != nullptr ? times->mbarrier_wake_cycles : 0);
   for (const Mbarrier::Waiter& waiter : barrier.waiters) {
     if (!waiter.strand->suspended || waiter.strand->wait_token != waiter.wait_token) continue;
     barrier.observed_phase = barrier.phase;
-    // Lanes whose warp's other lanes wait for them behind a branch come later.
-    const bool is_part = times != nullptr && waiter.strand->mask != waiter.strand->warp->live;
-    cta_.cluster->wake(*waiter.strand, is_part ? seen + times->mbarrier_part_wake_cycles : seen);
+    const bool is_part = waiter.strand->mask != waiter.strand->warp->live;
+    cta_.cluster->wake(*waiter.strand, now + cta_.cluster->costs().mbarrier_wake(is_part));
   }
   barrier.waiters.clear();
   std::swap(barrier.landed, barrier.copies);
@@ -482,8 +479,7 @@ Cycle MbarrierUnit::last_remote_time() const {
 
 Cycle MbarrierUnit::remote_time(uint32_t target_rank, Cycle now) {
   Cycle& last = state_->last_remote[target_rank % kMaxClusterRanks];
-  const TimingTable* const times = cta_.cluster->times();
-  const Cycle way = times != nullptr ? times->remote_arrive_cycles : costs::kRemoteArrive;
+  const Cycle way = cta_.cluster->costs().remote_arrival();
   const Cycle earliest = now + way + cta_.cluster->perturbation(way);
   last = std::max(last + 1, earliest);
   return last;

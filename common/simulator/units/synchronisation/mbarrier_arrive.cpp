@@ -9,7 +9,6 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
-#include "common/simulator/units/synchronisation/release_times.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::mbarrier_operations {
@@ -82,7 +81,8 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
                LaneMask lanes) {
   const int first_lane = lowest_lane(lanes);
   const Operand& destination = instruction.operands[0];
-  const Cycle released = strand.time + release_cycles(strand, instruction);
+  const Cycle released =
+      strand.time + strand.cluster->costs().release(instruction.order, instruction.scope);
   if (place.cta == strand.cta && released > strand.time && destination.sink) {
     strand.cluster->at(released, [&strand, &instruction, place, value, lanes](Cycle now) {
       perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
@@ -139,8 +139,8 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
                 value_of(lane), lane_bit(lane));
     }
   }
-  if (const TimingTable* const times = strand.cluster->times())
-    strand.time += times->mbarrier_arrive_cycles + release_cycles(strand, instruction);
+  strand.time += strand.cluster->costs().mbarrier_arrival() +
+                 strand.cluster->costs().release(instruction.order, instruction.scope);
   return Flow::next;
 }
 
@@ -152,9 +152,7 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
         .mbarriers.init(place.offset_bytes, count, strand.time, strand, instruction,
                         lane_bit(lane));
   }
-  if (const TimingTable* const times = strand.cluster->times())
-    strand.time =
-        strand.cta->sm_times->mbarrier_inits.take(strand.time, times->mbarrier_init_cycles);
+  strand.time = strand.cta->clock->init_mbarrier(strand.time);
   return Flow::next;
 }
 

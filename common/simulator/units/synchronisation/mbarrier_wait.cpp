@@ -129,11 +129,10 @@ void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) 
 
 /// The answer to a test that does not suspend comes later; who uses it waits.
 void answer_arrives(Strand& strand, const Instruction& instruction) {
-  const TimingTable* const times = strand.cluster->times();
-  if (times == nullptr || strand.wake != Wake::none) return;
-  const Cycle cycles =
-      (instruction.flags & kTry) != 0 ? times->mbarrier_try_cycles : times->mbarrier_test_cycles;
-  strand.value_arrives(LoadedFrom::shared_memory, instruction.scoreboard, strand.time + cycles);
+  if (strand.wake != Wake::none) return;
+  const Cycle cycles = strand.cluster->costs().mbarrier_answer((instruction.flags & kTry) != 0);
+  if (cycles != 0)
+    strand.value_arrives(LoadedFrom::shared_memory, instruction.scoreboard, strand.time + cycles);
 }
 
 /// Lanes that wait on one barrier for one phase: the usual case.

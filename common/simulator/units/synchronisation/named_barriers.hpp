@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/execution.hpp"
 
 namespace bw::sim {
@@ -94,12 +93,8 @@ class NamedBarriers {
   void tell(const NamedBarrier& barrier, const Origin& origin, Cycle now, bool completes,
             bool waits) const;
 
-  /// When warps that wait go on, for a barrier that is complete at `now`.
-  [[nodiscard]] Cycle release_time(const NamedBarrier& barrier, Cycle now) const;
-
   Cta& cta_;
   std::array<NamedBarrier, kNamedBarriers> barriers_;
-  Server arrivals_;  ///< with a timing model: one after the other
 };
 
 }  // namespace bw::sim

@@ -328,8 +328,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
     check_shared_memory(strand, i, lane_bit(lane), mma);
     units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)),
                                       std::move(mma));
-    if (const TimingTable* const times = strand.cluster->times())
-      strand.time += times->tcgen05_issue_cycles;
+    strand.time += strand.cluster->costs().tensor_issue();
   }
   return Flow::next;
 }

@@ -9,7 +9,7 @@
 /// once, at the end of the instruction. kind::i8 sums exactly and wraps (or, with the saturate bit,
 /// clamps) when it adds to D.
 ///
-/// Time. An operation's completion time follows from the queue (tensor_core_timing.hpp). Operands
+/// Time. An operation's completion time follows from the queue (clock/tensor_core_times.hpp). Operands
 /// are read and D is written when the queue is brought up to date: at the completion that a commit
 /// waits for, or before anything else looks at Tensor Memory. In between nobody can see the
 /// difference, so consecutive MMAs on one accumulator run as one product over their joint K.
@@ -147,15 +147,10 @@ class TensorCore {
     uint64_t id = 0;
   };
 
-  /// What the operation takes, in cycles.
-  struct Times {
-    Cycle interval;          ///< from this to the next
-    Cycle latency;           ///< until it is seen to be complete
-    Cycle shared_reads = 0;  ///< of each SM's shared memory
-  };
-  void push(Cycle now, const Origin& origin, int group, Times times, Operation operation);
+  void push(Cycle now, const Origin& origin, int group, const TensorCoreCost& cost,
+            Operation operation);
   /// When an operation that is issued now is complete; takes the unit for it.
-  [[nodiscard]] Cycle completion_of(Cycle now, int group, Times times);
+  [[nodiscard]] Cycle completion_of(Cycle now, int group, const TensorCoreCost& cost) const;
   /// Tells observers that an entry is issued (at `now`) or complete.
   void tell(const Entry& entry, bool completes, Cycle now) const;
   void schedule_drain(Cycle time);
@@ -170,8 +165,6 @@ class TensorCore {
   Cta& cta_;
   const Accumulation* model_ = nullptr;  ///< chosen when the first MMA is issued
   std::deque<Entry> queue_;
-  Cycle last_completion_ = 0;
-  Cycle free_ = 0;  ///< with a timing model: when the next operation may begin
   bool drain_scheduled_ = false;
   std::array<std::optional<CollectedMatrix>, CollectorUse::kBuffers> collected_;
   struct ThreadCompletion {

@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/demand.hpp"
 #include "common/simulator/clock/l1_cache.hpp"
 #include "common/simulator/clock/sm_times.hpp"
-#include "common/simulator/machine/execution.hpp"
 
 namespace bw::sim {
 
@@ -25,8 +26,8 @@ struct SmTraffic {
   uint64_t l1_miss_bytes = 0;           ///< sectors that it asked the L2 cache for
 
   /// An access of lanes that move `bytes` together.
-  void count_shared(Access access, uint32_t bytes, uint32_t passes) {
-    (access == Access::read ? shared_read_bytes : shared_written_bytes) += bytes;
+  void count_shared(bool writes, uint32_t bytes, uint32_t passes) {
+    (writes ? shared_written_bytes : shared_read_bytes) += bytes;
     shared_passes += passes;
     const uint32_t least = std::max((bytes + kSharedPassBytes - 1) / kSharedPassBytes, 1u);
     shared_conflict_passes += passes - std::min(passes, least);
@@ -36,27 +37,30 @@ struct SmTraffic {
 /// What the CTA's threads, copies and MMAs find in their SM.
 class SmMemory {
  public:
-  /// For a CTA.
-  explicit SmMemory(Cta& cta) : cta_(cta) {}
+  /// For the CTA of that rank in its cluster, which has come to the cycle `now`.
+  SmMemory(Demand& demand, uint32_t rank, const Cycle& now)
+      : demand_(demand), rank_(rank), now_(now) {}
 
   /// Takes shared memory for `cycles` passes, not all at once where others are there: when the last
   /// of them is through. Times may go back.
   Cycle pass(Cycle from, uint64_t cycles) {
     if (cycles == 0) return from;
-    cta_.cluster->demand().use(Resource::shared_memory_cycles, cta_.rank, from, cycles);
-    passes_.forget_before(cta_.cluster->now());
+    demand_.use(Resource::shared_memory_cycles, rank_, from, cycles);
+    passes_.forget_before(now_);
     return passes_.reserve(from, static_cast<uint32_t>(cycles));
   }
   /// The same evenly between two times: what others do goes on meanwhile.
   Cycle pass_between(Cycle from, Cycle to, uint64_t cycles) {
     if (cycles == 0) return from;
-    cta_.cluster->demand().use(Resource::shared_memory_cycles, cta_.rank, from, cycles);
-    passes_.forget_before(cta_.cluster->now());
+    demand_.use(Resource::shared_memory_cycles, rank_, from, cycles);
+    passes_.forget_before(now_);
     return passes_.reserve_between(from, to, static_cast<uint32_t>(cycles));
   }
-  /// The first-level cache; of the size that shared memory leaves.
+  /// What this CTA may have of the first-level cache, which all CTAs on the SM share.
+  void set_l1_bytes(size_t bytes) { l1_bytes_ = bytes; }
+  /// The first-level cache.
   [[nodiscard]] L1Cache& l1() {
-    if (!l1_.has_size()) l1_.set_size(l1_bytes());
+    if (!l1_.has_size()) l1_.set_size(l1_bytes_);
     return l1_;
   }
 
@@ -79,20 +83,22 @@ class SmMemory {
   Server to_l2;  ///< what threads store
   /// When what threads have stored has left the SM; what they load and copies ask for is behind it.
   Cycle stored_at = 0;
-  Server remote;    ///< what threads load from other CTAs of the cluster and store there
-  Server received;  ///< what copies bring from the L2 cache, where the CTA is one of a cluster
-  /// Loads and stores of tensor memory: each quarter of its lanes has a way of its own.
-  std::array<Server, 4> tensor_memory;
+  Server remote;      ///< what threads load from other CTAs of the cluster and store there
+  Server received;    ///< what copies bring from the L2 cache, where the CTA is one of a cluster
   SmTraffic traffic;  ///< so far; what other CTAs' threads have moved here too
 
  private:
-  /// What this CTA may have of the first-level cache, which all CTAs on the SM share.
-  [[nodiscard]] size_t l1_bytes() const;
-
-  Cta& cta_;
+  Demand& demand_;
+  uint32_t rank_;
+  const Cycle& now_;
   SlotCalendar passes_;
   L1Cache l1_;
+  size_t l1_bytes_ = 0;
   std::vector<PartialStore> partial_stores_;
 };
+
+/// What each of the `residents` CTAs on an SM may have of its first-level cache, if each of them
+/// has so much shared memory. `all_bytes`: of the memory that both lie in.
+[[nodiscard]] size_t l1_bytes(size_t all_bytes, uint64_t residents, size_t shared_bytes);
 
 }  // namespace bw::sim

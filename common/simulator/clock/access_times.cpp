@@ -1,4 +1,4 @@
-#include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/clock/access_times.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,7 @@
 #include <cmath>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/grid.hpp"
-#include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/units/memory/sm_memory.hpp"
-#include "common/simulator/units/units.hpp"
+#include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim::access_times {
 namespace {
@@ -135,44 +132,30 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
   return passes;
 }
 
-/// What the instruction at hand loads is there at `at`.
-void value_arrives(Strand& strand, LoadedFrom from, Cycle at) {
-  const Instruction& instruction = strand.cluster->kernel().code()[strand.pc];
-  strand.value_arrives(from, instruction.scoreboard, at);
-}
-
-/// The CTA in whose shared memory a place lies: mostly the own one.
-const Cta& cta_of(const Strand& strand, const std::byte* place) {
-  const auto holds = [&](const Cta& cta) {
-    return place >= cta.shared.data() && place < cta.shared.data() + cta.shared.size();
-  };
-  if (!holds(*strand.cta))
-    for (const Cta& cta : strand.cluster->ctas())
-      if (holds(cta)) return cta;
-  return *strand.cta;
-}
-
 /// An access waits in the queue of the SM, a warp only for a place there; `stalls` counts that.
-void wait_for_queue(Strand& strand, Cycle begin, Cycle WarpTimes::*stalls) {
-  const Cycle depth = strand.cluster->times()->access_queue_cycles;
-  if (begin <= strand.time + depth) return;
-  strand.warp->times.*stalls += begin - depth - strand.time;
-  strand.time = begin - depth;
+void wait_for_queue(const Accessor& by, Cycle begin, Cycle WarpTimes::*stalls) {
+  const Cycle depth = by.sm.table->access_queue_cycles;
+  if (begin <= by.time + depth) return;
+  by.counted.*stalls += begin - depth - by.time;
+  by.time = begin - depth;
 }
 
-/// Passes of an access from the strand's time on: when the last of them is through.
-Cycle pass(Strand& strand, SmMemory& memory, uint32_t passes, Cycle WarpTimes::*stalls) {
-  const Cycle through = memory.pass(strand.time, passes);
-  wait_for_queue(strand, through - passes, stalls);
+/// Passes of an access from the accessor's time on: when the last of them is through.
+Cycle pass(const Accessor& by, SmMemory& memory, uint32_t passes, Cycle WarpTimes::*stalls) {
+  const Cycle through = memory.pass(by.time, passes);
+  wait_for_queue(by, through - passes, stalls);
   return through;
 }
 
+/// Whether an access moves bytes into shared memory or out of it.
+enum class Moves : uint8_t { in, out };
+
 /// The same of lanes' accesses to shared memory, which are counted.
-Cycle pass_shared(Strand& strand, SmMemory& memory, uint32_t passes, const LanePlaces& lanes,
-                  Access access) {
+Cycle pass_shared(const Accessor& by, SmMemory& memory, uint32_t passes, const LanePlaces& lanes,
+                  Moves moves) {
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
-  memory.traffic.count_shared(access, bytes, passes);
-  return pass(strand, memory, passes, &WarpTimes::shared_queue_stalls);
+  memory.traffic.count_shared(moves == Moves::in, bytes, passes);
+  return pass(by, memory, passes, &WarpTimes::shared_queue_stalls);
 }
 
 /// What lanes' accesses to another CTA's shared memory take on the way there.
@@ -251,22 +234,22 @@ constexpr uint32_t kIncomplete = 1;
 
 /// Asks the L2 cache for the sectors of all lines: what comes on top of its latency. `is_partial`:
 /// a store that leaves sectors incomplete.
-Cycle touch_l2(Strand& strand, const LineList& lines, uint32_t bytes, L2Path path,
+Cycle touch_l2(const Accessor& by, const LineList& lines, uint32_t bytes, L2Path path,
                bool is_partial = false) {
-  L2View& l2 = strand.cluster->l2();
+  L2View& l2 = by.sm.l2;
   const auto first_byte = [](const Sectors& sectors) {
     return sectors.line * L1Cache::kLineBytes +
            static_cast<uint64_t>(std::countr_zero(sectors.mask)) * L1Cache::kSectorBytes;
   };
   if (lines.is_run && !is_partial)
-    return l2.touch(first_byte(*lines.begin()), bytes, strand.time, path).extra;
+    return l2.touch(first_byte(*lines.begin()), bytes, by.time, path).extra;
   Cycle extra = 0;
   for (const Sectors& sectors : lines)
     if (sectors.mask != 0)
-      extra = std::max(extra, l2.touch(first_byte(sectors),
-                                       bytes_of(sectors.mask) - (is_partial ? kIncomplete : 0),
-                                       strand.time, path)
-                                  .extra);
+      extra = std::max(
+          extra, l2.touch(first_byte(sectors),
+                          bytes_of(sectors.mask) - (is_partial ? kIncomplete : 0), by.time, path)
+                     .extra);
   return extra;
 }
 
@@ -277,16 +260,25 @@ uint32_t near_passes(const LanePlaces& lanes, uint32_t lines) {
   return std::max(passes_of<SamePlace::together>(lanes, nullptr), ceil_div(lines, kLinesOfPass));
 }
 
-/// Device memory that lanes load: when the last byte is there.
-Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
-  const TimingTable& times = *strand.cluster->times();
-  SmMemory& memory = units_of(strand).sm_memory;
+}  // namespace
+
+uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window) {
+  return passes_of<SamePlace::together>(lanes, window);
+}
+
+uint32_t load_passes(const LanePlaces& lanes, const std::byte* window) {
+  return passes_of<SamePlace::paired>(lanes, window);
+}
+
+Cycle load_device(const Accessor& by, const LanePlaces& lanes, bool in_first_level) {
+  const TimingTable& times = *by.sm.table;
+  SmMemory& memory = by.sm.memory;
   LineList lines(lanes);
   const Cycle through =
-      pass(strand, memory, near_passes(lanes, lines.size()), &WarpTimes::global_queue_stalls);
+      pass(by, memory, near_passes(lanes, lines.size()), &WarpTimes::global_queue_stalls);
   Cycle arrives = through - 1 + times.l1_load_latency;
   uint32_t hit_bytes = 0;
-  if (place == Place::global) {
+  if (in_first_level) {
     for (Sectors& sectors : lines) {
       L1Cache::Line& line = memory.l1().use(sectors.line);
       const auto misses = static_cast<uint8_t>(sectors.mask & ~line.sectors);
@@ -304,163 +296,114 @@ Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
   memory.traffic.l1_hit_bytes += hit_bytes;
   memory.traffic.l1_miss_bytes += bytes;
   if (bytes == 0) return arrives;
-  const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_load);
+  const Cycle extra = touch_l2(by, lines, bytes, L2Path::thread_load);
   const Cycle busy = ceil_div(bytes * SmTimes::kSchedulers, times.from_l2_bytes_per_cycle);
-  const Cycle begin =
-      memory.from_l2[strand.warp->index % SmTimes::kSchedulers].take(through - 1, busy);
+  const Cycle begin = memory.from_l2[by.warp % SmTimes::kSchedulers].take(through - 1, busy);
   const Cycle latency = busy - 1 + times.l2_load_latency;
   arrives = std::max({arrives, begin + latency + extra, memory.stored_at + latency});
-  if (place == Place::global)
+  if (in_first_level)
     for (const Sectors& sectors : lines)
       if (sectors.mask != 0) memory.l1().use(sectors.line).ready = arrives;
   return arrives;
 }
 
-}  // namespace
-
-uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window) {
-  return passes_of<SamePlace::together>(lanes, window);
-}
-
-uint32_t load_passes(const LanePlaces& lanes, const std::byte* window) {
-  return passes_of<SamePlace::paired>(lanes, window);
-}
-
-namespace {
-
-/// An SM's first CTA of a launch fetches what it reads of the constant bank.
-void read_parameters(Strand& strand, const LanePlaces& lanes) {
-  constexpr uint64_t kFirstParameter = 0x210;  // in the bank
+void load_parameters(const Accessor& by, uint64_t first, uint32_t bytes) {
+  constexpr uint64_t kFirstParameter = 0x210;  // in the constant bank
   constexpr uint64_t kLineBytes = SmTimes::kConstantLineBytes;
-  SmTimes& sm = *strand.cta->sm_times;
-  const uint64_t first = reinterpret_cast<uintptr_t>(lanes.at(lowest_lane(lanes.active))) -
-                         strand.cluster->grid().parameters_address() + kFirstParameter;
-  Cycle ready = strand.time;
-  for (uint64_t line = first / kLineBytes; line <= (first + lanes.bytes - 1) / kLineBytes; ++line)
-    ready = std::max(
-        ready, sm.constant_line(line, strand.warp->index, strand.time, *strand.cluster->times()));
-  strand.time = ready;
+  first += kFirstParameter;
+  Cycle ready = by.time;
+  for (uint64_t line = first / kLineBytes; line <= (first + bytes - 1) / kLineBytes; ++line)
+    ready = std::max(ready, by.sm.constant_line(line, by.warp, by.time, *by.sm.table));
+  by.time = ready;
 }
 
-}  // namespace
-
-void load(Strand& strand, Place place, const LanePlaces& lanes) {
-  const TimingTable& times = *strand.cluster->times();
-  switch (place) {
-    case Place::shared: {
-      const uint8_t merged = strand.cluster->kernel().code()[strand.pc].merged;
-      if (merged == 0) return;
-      const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
-      LanePlaces all = lanes;
-      all.bytes *= merged;
-      const uint32_t passes = load_passes(all, cta.shared.data());
-      const Cycle through =
-          pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::read);
-      if (&cta == strand.cta) {
-        value_arrives(strand, LoadedFrom::shared_memory, through - 1 + times.shared_load_latency);
-        return;
-      }
-      const Cycle busy = remote_cycles(all, times.remote_load_bytes_per_cycle);
-      const Cycle begin = units_of(strand).sm_memory.remote.take(through - 1, busy);
-      value_arrives(strand, LoadedFrom::shared_memory,
-                    begin + busy - 1 + times.remote_load_latency);
-      return;
-    }
-    case Place::global:
-    case Place::global_l2:
-      value_arrives(strand, LoadedFrom::device_memory, fetch(strand, place, lanes));
-      return;
-    case Place::parameters:
-      return read_parameters(strand, lanes);
-    case Place::thread_own:
-      return;
-  }
+Cycle load_shared(const Accessor& by, const SharedWindow& from, const LanePlaces& lanes,
+                  uint32_t merged) {
+  const TimingTable& times = *by.sm.table;
+  LanePlaces all = lanes;
+  all.bytes *= merged;
+  const uint32_t passes = load_passes(all, from.begin);
+  const Cycle through = pass_shared(by, from.sm.memory, passes, lanes, Moves::out);
+  if (&from.sm == &by.sm) return through - 1 + times.shared_load_latency;
+  const Cycle busy = remote_cycles(all, times.remote_load_bytes_per_cycle);
+  const Cycle begin = by.sm.memory.remote.take(through - 1, busy);
+  return begin + busy - 1 + times.remote_load_latency;
 }
 
-void store(Strand& strand, Place place, const LanePlaces& lanes) {
-  const TimingTable& times = *strand.cluster->times();
-  if (place == Place::shared) {
-    const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
-    const uint32_t passes = bank_passes(lanes, cta.shared.data());
-    pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::write);
-    if (&cta == strand.cta) return;
-    const Cycle busy = remote_cycles(lanes, times.remote_store_bytes_per_cycle);
-    wait_for_queue(strand, units_of(strand).sm_memory.remote.take(strand.time, busy),
-                   &WarpTimes::shared_queue_stalls);
-  } else if (place == Place::global || place == Place::global_l2) {
-    SmMemory& memory = units_of(strand).sm_memory;
-    const LineList lines(lanes);
-    uint32_t bytes = lines.bytes();
-    const auto written = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
-    const bool is_partial = written < bytes;
-    SmMemory::PartialStore* const before = is_partial && lines.size() <= times.store_merge_lines
-                                               ? &memory.partial_store(strand.warp->index)
-                                               : nullptr;
-    if (before != nullptr && before->first_line == lines.begin()->line &&
-        before->lines == lines.size() && before->missing_bytes >= written &&
-        strand.time <= before->open_until) {
-      before->missing_bytes -= written;
-      before->open_until = strand.time + times.store_merge_cycles;
-      return;
-    }
-    const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store, is_partial);
-    if (is_partial) bytes = std::max(bytes, lines.size() * times.l2_least_partial_write);
-    // What takes time where lanes write many lines are lookups and the way out, not passes of the
-    // memory that the first-level cache shares with shared memory (contention.mmas).
-    const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
-    const Cycle begin = memory.to_l2.take(strand.time + extra, busy);
-    memory.stored_at = begin + busy;
-    wait_for_queue(strand, begin, &WarpTimes::global_queue_stalls);
-    if (before != nullptr)
-      *before = {lines.begin()->line, lines.size(), lines.bytes() - written,
-                 strand.time + times.store_merge_cycles};
-  }
+void store_shared(const Accessor& by, const SharedWindow& to, const LanePlaces& lanes) {
+  const uint32_t passes = bank_passes(lanes, to.begin);
+  pass_shared(by, to.sm.memory, passes, lanes, Moves::in);
+  if (&to.sm == &by.sm) return;
+  const Cycle busy = remote_cycles(lanes, by.sm.table->remote_store_bytes_per_cycle);
+  wait_for_queue(by, by.sm.memory.remote.take(by.time, busy), &WarpTimes::shared_queue_stalls);
 }
 
-void load_matrix(Strand& strand, const LanePlaces& rows) {
-  const TimingTable& times = *strand.cluster->times();
-  const uint32_t passes = bank_passes(rows, strand.cta->shared.data());
-  const Cycle through = pass_shared(strand, units_of(strand).sm_memory, passes, rows, Access::read);
-  const Cycle arrives = through - 1 + times.shared_load_latency + times.matrix_load_extra;
-  value_arrives(strand, LoadedFrom::shared_memory, arrives);
-}
-
-void store_matrix(Strand& strand, const LanePlaces& rows) {
-  const uint32_t passes = bank_passes(rows, strand.cta->shared.data());
-  pass_shared(strand, units_of(strand).sm_memory, passes, rows, Access::write);
-}
-
-void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_result) {
-  const TimingTable& times = *strand.cluster->times();
-  if (place == Place::shared) {
-    const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
-    const uint32_t passes = passes_of<SamePlace::one_by_one>(lanes, cta.shared.data());
-    const Cycle through =
-        pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::write);
-    const Cycle latency =
-        &cta == strand.cta ? times.shared_atomic_latency : times.remote_load_latency;
-    if (has_result) value_arrives(strand, LoadedFrom::shared_memory, through - 1 + latency);
+void store_device(const Accessor& by, const LanePlaces& lanes) {
+  const TimingTable& times = *by.sm.table;
+  SmMemory& memory = by.sm.memory;
+  const LineList lines(lanes);
+  uint32_t bytes = lines.bytes();
+  const auto written = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
+  const bool is_partial = written < bytes;
+  SmMemory::PartialStore* const before = is_partial && lines.size() <= times.store_merge_lines
+                                             ? &memory.partial_store(by.warp)
+                                             : nullptr;
+  if (before != nullptr && before->first_line == lines.begin()->line &&
+      before->lines == lines.size() && before->missing_bytes >= written &&
+      by.time <= before->open_until) {
+    before->missing_bytes -= written;
+    before->open_until = by.time + times.store_merge_cycles;
     return;
   }
-  SmMemory& memory = units_of(strand).sm_memory;
-  const LineList lines(lanes);
-  const Cycle through = pass(strand, memory, lines.size(), &WarpTimes::global_queue_stalls);
-  const uint32_t bytes = lines.bytes();
-  const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
+  const Cycle extra = touch_l2(by, lines, bytes, L2Path::thread_store, is_partial);
+  if (is_partial) bytes = std::max(bytes, lines.size() * times.l2_least_partial_write);
+  // What takes time where lanes write many lines are lookups and the way out, not passes of the
+  // memory that the first-level cache shares with shared memory (contention.mmas).
   const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
-  const Cycle begin = memory.to_l2.take(through - 1, busy);
-  wait_for_queue(strand, begin, &WarpTimes::global_queue_stalls);
-  if (has_result)
-    value_arrives(strand, LoadedFrom::device_memory,
-                  begin + busy - 1 + times.global_atomic_latency + extra);
+  const Cycle begin = memory.to_l2.take(by.time + extra, busy);
+  memory.stored_at = begin + busy;
+  wait_for_queue(by, begin, &WarpTimes::global_queue_stalls);
+  if (before != nullptr)
+    *before = {lines.begin()->line, lines.size(), lines.bytes() - written,
+               by.time + times.store_merge_cycles};
 }
 
-Cycle copy(Strand& strand, Place place, const LanePlaces& sources, const LanePlaces& destinations) {
-  SmMemory& memory = units_of(strand).sm_memory;
-  const uint32_t passes = bank_passes(destinations, strand.cta->shared.data());
-  if (sources.active == 0) return memory.pass(strand.time, passes);
-  const Cycle arrives = fetch(strand, place, sources);
-  return memory.pass(arrives, passes);
+Cycle load_matrix(const Accessor& by, const SharedWindow& own, const LanePlaces& rows) {
+  const TimingTable& times = *by.sm.table;
+  const uint32_t passes = bank_passes(rows, own.begin);
+  const Cycle through = pass_shared(by, own.sm.memory, passes, rows, Moves::out);
+  return through - 1 + times.shared_load_latency + times.matrix_load_extra;
+}
+
+void store_matrix(const Accessor& by, const SharedWindow& own, const LanePlaces& rows) {
+  pass_shared(by, own.sm.memory, bank_passes(rows, own.begin), rows, Moves::in);
+}
+
+Cycle atomic_shared(const Accessor& by, const SharedWindow& at, const LanePlaces& lanes) {
+  const TimingTable& times = *by.sm.table;
+  const uint32_t passes = passes_of<SamePlace::one_by_one>(lanes, at.begin);
+  const Cycle through = pass_shared(by, at.sm.memory, passes, lanes, Moves::in);
+  return through - 1 + (&at.sm == &by.sm ? times.shared_atomic_latency : times.remote_load_latency);
+}
+
+Cycle atomic_device(const Accessor& by, const LanePlaces& lanes) {
+  const TimingTable& times = *by.sm.table;
+  SmMemory& memory = by.sm.memory;
+  const LineList lines(lanes);
+  const Cycle through = pass(by, memory, lines.size(), &WarpTimes::global_queue_stalls);
+  const uint32_t bytes = lines.bytes();
+  const Cycle extra = touch_l2(by, lines, bytes, L2Path::thread_store);
+  const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
+  const Cycle begin = memory.to_l2.take(through - 1, busy);
+  wait_for_queue(by, begin, &WarpTimes::global_queue_stalls);
+  return begin + busy - 1 + times.global_atomic_latency + extra;
+}
+
+Cycle copy(const Accessor& by, const SharedWindow& own, const LanePlaces& sources,
+           const LanePlaces& destinations, bool in_first_level) {
+  const uint32_t passes = bank_passes(destinations, own.begin);
+  const Cycle arrives = sources.active == 0 ? by.time : load_device(by, sources, in_first_level);
+  return by.sm.memory.pass(arrives, passes);
 }
 
 }  // namespace bw::sim::access_times
