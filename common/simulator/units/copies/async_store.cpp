@@ -124,8 +124,9 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
                              CopyEvent{CopyEvent::Stage::landed,
                                        sender.origin(site.instruction, site.lanes), now, *copy});
       units_of(*place.cta)
-          .mbarriers.complete_tx(barrier.offset_bytes, bytes, now, sender, site.instruction,
-                                 site.lanes, copy != nullptr ? copy->id : kNoOperation);
+          .mbarriers.complete_tx({barrier.offset_bytes, now, sender, site.instruction, site.lanes,
+                                  copy != nullptr ? copy->id : kNoOperation},
+                                 bytes);
     });
   }
   return Flow::next;

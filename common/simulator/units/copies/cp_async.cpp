@@ -201,7 +201,8 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
                                              kMbarrierObjectBytes, kMbarrierObjectBytes);
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     (void)unit.require(place.offset_bytes, strand, instruction);
-    if (increments) unit.increment_pending(place.offset_bytes, 1, strand.time, strand, instruction);
+    if (increments)
+      unit.increment_pending({place.offset_bytes, strand.time, strand, instruction}, 1);
     uint64_t id = kNoOperation;
     if (strand.cluster->observed(EventKind::order)) {
       OrderEvent event{.operation = OrderEvent::Operation::cp_async_arrive,
@@ -215,7 +216,7 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
     units_of(strand).cp_async_groups.when_complete(
         strand.thread_index(lane), strand.time,
         [&unit, offset = place.offset_bytes, origin = &strand, &instruction, lane, id](Cycle now) {
-          unit.arrive(offset, 1, now, *origin, instruction, lane_bit(lane), id);
+          unit.arrive({offset, now, *origin, instruction, lane_bit(lane), id}, 1);
         });
   }
   return Flow::next;

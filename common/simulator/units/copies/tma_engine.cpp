@@ -89,10 +89,10 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
     for (const TmaLoad::Signal& signal : done.signals) {
       check_alive(signal.cta, done.site, "holds its mbarrier", kFix);
       units_of(*signal.cta)
-          .mbarriers.complete_tx(signal.offset_bytes, signal.bytes, at, done.site.strand,
-                                 done.site.instruction, done.site.lanes,
-                                 done.description != nullptr ? done.description->id : kNoOperation,
-                                 asked);
+          .mbarriers.complete_tx(
+              {signal.offset_bytes, at, done.site.strand, done.site.instruction, done.site.lanes,
+               done.description != nullptr ? done.description->id : kNoOperation},
+              signal.bytes, asked);
     }
   });
 }

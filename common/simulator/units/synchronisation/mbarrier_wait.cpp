@@ -16,6 +16,9 @@ namespace {
 
 using ptx::ScalarType;
 
+/// Instruction::flags of a wait, above the address space.
+enum WaitFlag : uint8_t { kParity = 1 << 2, kTry = 1 << 3, kHasHint = 1 << 4 };
+
 /// The barrier one lane names.
 Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
   const uint64_t address =
