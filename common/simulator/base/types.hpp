@@ -48,7 +48,6 @@ class LaneRange {
    public:
     /// Goes over the lanes of a mask.
     constexpr explicit Iterator(LaneMask rest) : rest_(rest) {}
-    /// The lane.
     [[nodiscard]] constexpr int operator*() const { return lowest_lane(rest_); }
     /// The next lane.
     constexpr Iterator& operator++() {
@@ -60,11 +59,8 @@ class LaneRange {
    private:
     LaneMask rest_;
   };
-  /// Of a mask.
   constexpr explicit LaneRange(LaneMask lanes) : lanes_(lanes) {}
-  /// The first.
   [[nodiscard]] constexpr Iterator begin() const { return Iterator(lanes_); }
-  /// Behind the last.
   [[nodiscard]] constexpr Iterator end() const { return Iterator(0); }
 
  private:
