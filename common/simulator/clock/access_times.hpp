@@ -15,7 +15,7 @@ namespace bw::sim::access_times {
 
 /// Where the active lanes of a warp access `bytes` bytes each, aligned to their size.
 struct LanePlaces {
-  LaneMask active = 0;                    ///< the lanes
+  LaneMask active = 0;
   uint32_t bytes = 4;                     ///< of each
   const std::byte* base = nullptr;        ///< of lane 0; null where each lane has its own place
   size_t stride_bytes = 0;                ///< with a base, from lane to lane: `bytes`, or 0
@@ -36,8 +36,8 @@ struct Accessor {
 };
 /// The shared memory of a CTA of the cluster.
 struct SharedWindow {
-  SmClock& sm;             ///< of that CTA
-  const std::byte* begin;  ///< its first byte
+  SmClock& sm;  ///< of that CTA
+  const std::byte* begin;
 };
 
 /// A load from shared memory: when its values arrive. `merged`: loads that it does at once.

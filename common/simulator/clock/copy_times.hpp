@@ -32,7 +32,6 @@ struct LoadCost {
 /// The copy engine of a CTA's SM.
 class CopyTimes {
  public:
-  /// On an SM.
   explicit CopyTimes(SmClock& sm) : sm_(sm) {}
 
   /// When the last byte of a copy that is issued at `now` has come to the SMs of its destinations.

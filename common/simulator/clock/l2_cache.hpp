@@ -29,7 +29,6 @@ struct L2Lines {
   static constexpr size_t kWords = kL2PageLines / 64;  ///< of the set
   std::array<uint64_t, kWords> words{};                ///< a bit a line
 
-  /// How many.
   [[nodiscard]] uint32_t count() const;
   /// All of `other` as well.
   void add(const L2Lines& other) {

@@ -82,10 +82,10 @@ struct L2ClusterState {
     size_t count_ = 0;
   };
 
-  L2Launch* launch = nullptr;               ///< whose cluster it is
-  Demand* demand = nullptr;                 ///< what it asks for
-  uint64_t cluster = 0;                     ///< its number
-  uint64_t place = 0;                       ///< where it lies
+  L2Launch* launch = nullptr;  ///< whose cluster it is
+  Demand* demand = nullptr;    ///< what it asks for
+  uint64_t cluster = 0;
+  uint64_t place = 0;
   uint32_t port = 0;                        ///< through which it reads the cache
   uint32_t side = 0;                        ///< of the L2 cache, that is near
   Cycle start = 0;                          ///< when it has started

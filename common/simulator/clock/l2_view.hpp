@@ -50,7 +50,7 @@ struct L2Rows {
   uint64_t first = 0;        ///< address of the first byte
   uint64_t row_bytes = 0;    ///< of a row
   uint64_t pitch_bytes = 0;  ///< from one row to the next
-  uint64_t rows = 1;         ///< how many
+  uint64_t rows = 1;
   /// With a line that misses the others of a block of so many bytes come along (tensor maps' L2
   /// promotion); 0: none.
   uint32_t promotion_bytes = 0;

@@ -68,7 +68,6 @@ struct LaunchTime {
 /// SMs': they wait for each other.
 class LockstepTime {
  public:
-  /// For that machine.
   explicit LockstepTime(const LaunchCapacity& capacity) : capacity_(capacity) {}
   /// A cluster has run from `start` on in that place.
   void add(const DemandProfile& profile, Cycle start, uint64_t place);

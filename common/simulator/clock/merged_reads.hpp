@@ -19,7 +19,7 @@ struct L2Read {
   uint64_t key = 0;   ///< of the lines: the same for reads of the same ones
   uint32_t port = 0;  ///< of the SM
   Cycle at = 0;       ///< when it was asked for
-  double bytes = 0;   ///< how many
+  double bytes = 0;
 };
 
 /// What several SMs of a port read at about the same time.

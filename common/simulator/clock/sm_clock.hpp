@@ -48,10 +48,10 @@ class SmClock : public SmTimes {
   [[nodiscard]] Cycle arrive_at_cluster(uint32_t warp, Cycle now);
 
   const TimingTable* const table;  ///< null: fixed times
-  Demand& demand;                  ///< of the cluster
-  L2View& l2;                      ///< of the cluster
-  const uint32_t rank;             ///< of the CTA in its cluster
-  SmMemory memory;                 ///< only with a table
+  Demand& demand;
+  L2View& l2;
+  const uint32_t rank;  ///< of the CTA in its cluster
+  SmMemory memory;      ///< only with a table
   CopyTimes copies;
   TensorCoreTimes tensor_core;
   WgmmaTimes wgmma;

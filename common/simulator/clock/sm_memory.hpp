@@ -67,8 +67,8 @@ class SmMemory {
   /// A store that left sectors of its lines incomplete. Those of the same warp that follow at once
   /// and write more of the same lines go with it.
   struct PartialStore {
-    uint64_t first_line = 0;     ///< of them
-    uint32_t lines = 0;          ///< how many
+    uint64_t first_line = 0;  ///< of them
+    uint32_t lines = 0;
     uint32_t missing_bytes = 0;  ///< of their sectors
     Cycle open_until = 0;        ///< when what follows comes too late
   };

@@ -25,7 +25,6 @@ struct TensorLoad {
 /// What the clock loses, from one interval of time to the next: a state that intervals are told.
 class TensorClock {
  public:
-  /// Of a machine.
   explicit TensorClock(const TimingTable& times) : times_(times) {}
   /// What SMs did in an interval of so many cycles, not 0. Returns how much longer it takes, in
   /// cycles of the highest clock.

@@ -39,7 +39,6 @@ struct TensorCoreCost {
 /// The tensor core of a CTA, or of the pair of which it is the first.
 class TensorCoreTimes {
  public:
-  /// Of an SM.
   explicit TensorCoreTimes(SmClock& sm) : sm_(sm) {}
 
   /// When an operation that is issued at `now` completes, in order; takes the tensor cores and the

@@ -23,7 +23,6 @@ struct WgmmaCost {
 /// The tensor cores of a CTA's warpgroups.
 class WgmmaTimes {
  public:
-  /// Of an SM.
   explicit WgmmaTimes(SmClock& sm) : sm_(sm) {}
 
   /// The part of an MMA's time that a seed disturbs.
