@@ -14,12 +14,12 @@
 // The runtime's headers declare these structures without defining them.
 /// A node of a graph.
 struct CUgraphNode_st {
-  CUgraph_st* graph = nullptr;                      ///< the graph that it belongs to
-  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;  ///< its type
-  bw::sim::cudart::Operation operation;             ///< what was done
-  std::vector<CUgraphNode_st*> dependencies;        ///< nodes that come before
-  std::unique_ptr<CUgraph_st> child;                ///< of a child graph's node
-  const CUgraphNode_st* original = nullptr;         ///< what a clone's node was made from
+  CUgraph_st* graph = nullptr;  ///< the graph that it belongs to
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  bw::sim::cudart::Operation operation;
+  std::vector<CUgraphNode_st*> dependencies;  ///< nodes that come before
+  std::unique_ptr<CUgraph_st> child;          ///< of a child graph's node
+  const CUgraphNode_st* original = nullptr;   ///< what a clone's node was made from
   std::vector<void*> argument_pointers;  ///< of a kernel's node, for cudaGraphKernelNodeGetParams
 
   /// A place for the node's own cudaKernelNodeParams::kernelParams.

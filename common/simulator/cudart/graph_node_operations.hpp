@@ -12,24 +12,24 @@ namespace bw::sim::cudart {
 
 /// A copy of bytes in a row.
 struct PlainCopy {
-  void* destination;    ///< on the device or the host
-  const void* source;   ///< likewise
-  size_t bytes;         ///< how many
+  void* destination;   ///< on the device or the host
+  const void* source;  ///< likewise
+  size_t bytes;
   cudaMemcpyKind kind;  ///< from where to where
 };
 /// A copy to a place of a device variable.
 struct CopyToSymbol {
-  const void* symbol;   ///< the variable
-  const void* source;   ///< on the device or the host
-  size_t bytes;         ///< how many
+  const void* symbol;  ///< the variable
+  const void* source;  ///< on the device or the host
+  size_t bytes;
   size_t offset;        ///< in the variable, in bytes
   cudaMemcpyKind kind;  ///< from where to where
 };
 /// A copy from such a place.
 struct CopyFromSymbol {
-  void* destination;    ///< on the device or the host
-  const void* symbol;   ///< the variable
-  size_t bytes;         ///< how many
+  void* destination;   ///< on the device or the host
+  const void* symbol;  ///< the variable
+  size_t bytes;
   size_t offset;        ///< in the variable, in bytes
   cudaMemcpyKind kind;  ///< from where to where
 };

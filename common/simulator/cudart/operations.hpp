@@ -35,8 +35,8 @@ struct KernelOperation {
 
 /// Memory is copied.
 struct CopyOperation {
-  const char* api = "";                                ///< who asked, for messages
-  void* destination = nullptr;                         ///< where it goes
+  const char* api = "";  ///< who asked, for messages
+  void* destination = nullptr;
   CopySide destination_side;                           ///< where the destination lies
   const void* source = nullptr;                        ///< where it comes from
   CopySide source_side;                                ///< where the source lies
@@ -52,8 +52,8 @@ struct CopyOperation {
 
 /// Memory is set.
 struct FillOperation {
-  const char* api = "";                                ///< the runtime's function, for messages
-  void* destination = nullptr;                         ///< where it goes
+  const char* api = "";  ///< the runtime's function, for messages
+  void* destination = nullptr;
   CopySide side;                                       ///< where
   FillValue value;                                     ///< what is written
   CopyShape shape;                                     ///< M, N, K and formats

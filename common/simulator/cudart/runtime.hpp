@@ -34,7 +34,7 @@ struct Image {
   /// A variable of managed memory and its place on the host.
   struct ManagedVariable {
     void** host_pointer;  ///< receives the variable's address
-    std::string name;     ///< its name
+    std::string name;
   };
   std::string name;            ///< "saxpy (embedded PTX 1)"
   const void* data = nullptr;  ///< the fat binary
@@ -48,10 +48,10 @@ struct Image {
 
 /// A kernel of the program; its address serves as cudaFunction_t and cudaKernel_t.
 struct Function {
-  Image* image = nullptr;          ///< the code that it comes from
-  std::string name;                ///< in the PTX
-  const Kernel* kernel = nullptr;  ///< the kernel
-  bool replaced = false;           ///< the kernel comes from a file of BW_SIM_PTX
+  Image* image = nullptr;  ///< the code that it comes from
+  std::string name;        ///< in the PTX
+  const Kernel* kernel = nullptr;
+  bool replaced = false;  ///< the kernel comes from a file of BW_SIM_PTX
   // What cudaFuncSetAttribute chooses; -1: not set.
   int max_dynamic_shared_bytes = -1;  ///< as the program has set it; -1: not set
   int shared_carveout = -1;           ///< as the program has set it; -1: not set
@@ -64,13 +64,13 @@ struct Function {
 struct Symbol {
   Image* image = nullptr;  ///< the code that it comes from
   std::string name;        ///< in the PTX
-  size_t size_bytes = 0;   ///< how many bytes
+  size_t size_bytes = 0;
 };
 
 /// An allocation that the program made.
 struct ProgramAllocation {
-  uint64_t address = 0;                        ///< where it lies
-  size_t size_bytes = 0;                       ///< how many bytes
+  uint64_t address = 0;
+  size_t size_bytes = 0;
   cudaMemoryType type = cudaMemoryTypeDevice;  ///< of memory, as the runtime names it
   unsigned flags = 0;                          ///< of cudaHostAlloc or cudaHostRegister
   bool is_registered = false;                  ///< the host's own, of cudaHostRegister
