@@ -77,7 +77,7 @@ struct Wait {
   WaitKind kind = WaitKind::none;  ///< which one it is
   uint64_t object = 0;             ///< the barrier, group or columns
   uint64_t detail = 0;             ///< the phase or the number of groups
-  Cycle since = 0;                 ///< when it began
+  Cycle since = 0;
 };
 
 /// Lanes that parted at a branch and meet again at `point`.
@@ -100,14 +100,14 @@ struct Strand : LaneRegisters {
   /// By scoreboard: when the last of the values that it counts arrives. Loads overlap, with each
   /// other and with waits; instructions that await them (Instruction::awaits) do not start before.
   std::array<Cycle, kScoreboards> arrives{};
-  uint8_t from_device = 0;         ///< scoreboards (bits) whose last value comes from device memory
-  Warp* warp = nullptr;            ///< its warp
-  Cta* cta = nullptr;              ///< its CTA
-  Cluster* cluster = nullptr;      ///< its cluster
+  uint8_t from_device = 0;  ///< scoreboards (bits) whose last value comes from device memory
+  Warp* warp = nullptr;
+  Cta* cta = nullptr;
+  Cluster* cluster = nullptr;
   Reconvergence* frame = nullptr;  ///< where it meets the others again
   Wake wake = Wake::none;          ///< why it goes on
-  bool suspended = false;          ///< whether it sleeps
-  bool alive = false;              ///< whether it has lanes left
+  bool suspended = false;
+  bool alive = false;       ///< whether it has lanes left
   uint32_t wait_token = 0;  ///< the wait that it stands for; a later wait of the strand has another
   EventTime time_limit;     ///< of the wait, where it has one
   Wait wait;                ///< what it waits for
@@ -158,9 +158,9 @@ inline Flow Handler::operator()(Strand& strand, const Instruction& instruction,
 
 /// The place that a fault names: some lanes of a strand at an instruction.
 struct Site {
-  const Strand& strand;            ///< who waits
-  const Instruction& instruction;  ///< what was executed
-  LaneMask lanes = 0;              ///< the threads of the warp that take part
+  const Strand& strand;
+  const Instruction& instruction;
+  LaneMask lanes = 0;  ///< the threads of the warp that take part
 
   /// Throws the fault as a SimulationError placed here. The rule cites the section that the fault
   /// names, else the one of the instruction's record.
@@ -198,7 +198,7 @@ struct Site {
 /// A warp: its registers and its strands.
 struct Warp {
   uint32_t index = 0;  ///< in the CTA
-  Cta* cta = nullptr;  ///< its CTA
+  Cta* cta = nullptr;
   LaneMask live = 0;   ///< lanes that have not exited
   LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
   /// When it has last learned of other threads: a wait has passed, or it has read something that
@@ -220,7 +220,7 @@ struct Warp {
 
 /// A CTA: its warps and its memory.
 struct Cta {
-  Cluster* cluster = nullptr;           ///< its cluster
+  Cluster* cluster = nullptr;
   uint32_t rank = 0;                    ///< %cluster_ctarank
   Dim3 index;                           ///< %ctaid
   uint32_t sm = 0;                      ///< number of the SM
@@ -328,15 +328,10 @@ class Cluster {
   /// change how the following instructions must be executed.
   Flow yield_behind(Strand& strand, const Instruction& instruction);
 
-  /// The launch.
   [[nodiscard]] Grid& grid() { return grid_; }
-  /// The kernel.
   [[nodiscard]] const Kernel& kernel() const;
-  /// The launch's settings.
   [[nodiscard]] const Settings& settings() const;
-  /// The device's memory.
   [[nodiscard]] DeviceMemory& memory();
-  /// Its number.
   [[nodiscard]] uint64_t index() const { return index_; }
   /// The place of those that the machine holds at once in which it lies.
   [[nodiscard]] uint64_t slot() const { return slot_; }
@@ -346,11 +341,9 @@ class Cluster {
   [[nodiscard]] std::deque<Cta>& ctas() { return ctas_; }
   /// Its CTA.
   [[nodiscard]] Cta& cta(uint32_t rank) { return ctas_[rank]; }
-  /// How many.
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
   /// What the units keep.
   [[nodiscard]] ClusterUnitState& units() const { return *units_; }
-  /// What was counted.
   [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
   /// Whether programs are held to the PTX ISA's words (Strictness::isa).
   [[nodiscard]] bool at_isa_level() const;
@@ -362,7 +355,6 @@ class Cluster {
   [[nodiscard]] Demand& demand() { return demand_; }
   /// With a timing model: what it finds in the L2 cache.
   [[nodiscard]] L2View& l2() { return l2_; }
-  /// The present cycle.
   [[nodiscard]] Cycle now() const { return now_; }
   /// What happens later.
   [[nodiscard]] const EventQueue& queue() const { return queue_; }
@@ -372,11 +364,11 @@ class Cluster {
 
   /// Ordered operations that wait for the grid's next step; the grid takes them.
   struct OrderedOperation {
-    Cycle time = 0;         ///< of issue: the order among clusters
-    Cycle latency = 0;      ///< until it is done
-    uint64_t cluster = 0;   ///< its cluster
+    Cycle time = 0;     ///< of issue: the order among clusters
+    Cycle latency = 0;  ///< until it is done
+    uint64_t cluster = 0;
     uint64_t sequence = 0;  ///< its number in the cluster
-    Action action;          ///< what is done
+    Action action;
   };
   /// What is to be ordered among clusters.
   [[nodiscard]] std::vector<OrderedOperation>& ordered_operations() { return ordered_operations_; }

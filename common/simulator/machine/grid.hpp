@@ -91,9 +91,7 @@ class Grid {
   /// Prints what a running cluster's threads have printed so far, if the order of clusters allows.
   void print_early(Cluster& cluster);
 
-  /// The device.
   [[nodiscard]] Device& device() { return device_; }
-  /// The kernel.
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   /// Its number among the launches of the device, from 0.
   [[nodiscard]] uint64_t number() const { return number_; }
