@@ -74,7 +74,7 @@ enum class CtaGroup : uint8_t { one, two };
 
 /// Destination and mbarrier operands of a load into shared memory.
 struct SharedTarget {
-  AddressOperand destination;          ///< where it goes
+  AddressOperand destination;
   AddressOperand mbarrier;             ///< that counts the bytes
   ValueOperand multicast_mask;         ///< present with .multicast::cluster
   bool in_own_cta = false;             ///< .shared::cta

@@ -23,7 +23,7 @@ namespace bw::sim {
 struct TmaLoad {
   /// A barrier that a copy tells.
   struct Signal {
-    Cta* cta = nullptr;         ///< the CTA
+    Cta* cta = nullptr;
     uint32_t offset_bytes = 0;  ///< of the mbarrier
     uint32_t bytes = 0;         ///< complete_tx
   };
@@ -48,8 +48,8 @@ struct TmaStore {
   /// Issued at a site.
   explicit TmaStore(const Site& issued_at) : site(issued_at) {}
 
-  Site site;                   ///< who issued the copy, for faults at its completion
-  uint32_t bytes = 0;          ///< how many bytes
+  Site site;  ///< who issued the copy, for faults at its completion
+  uint32_t bytes = 0;
   CopyRows rows;               ///< the same, with a timing model
   AsyncGroups::Ticket ticket;  ///< its place in its group
   bool ordered = false;        ///< the write is ordered among all clusters of the grid (reductions)

@@ -32,7 +32,7 @@ struct Mbarrier {
   bool live = false;                ///< initialised and not invalidated
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
-    Strand* strand;       ///< who waits
+    Strand* strand;
     uint32_t wait_token;  ///< the wait that it stands for; a later wait of the strand has another
   };
   std::vector<Waiter> waiters;  ///< strands that wait for it
@@ -75,7 +75,6 @@ struct MbarrierOperation {
 /// and when the CTA has exited.
 class MbarrierUnit {
  public:
-  /// For a CTA.
   explicit MbarrierUnit(Cta& cta);
   ~MbarrierUnit();
 

@@ -9,10 +9,10 @@
 /// once, at the end of the instruction. kind::i8 sums exactly and wraps (or, with the saturate bit,
 /// clamps) when it adds to D.
 ///
-/// Time. An operation's completion time follows from the queue (clock/tensor_core_times.hpp). Operands
-/// are read and D is written when the queue is brought up to date: at the completion that a commit
-/// waits for, or before anything else looks at Tensor Memory. In between nobody can see the
-/// difference, so consecutive MMAs on one accumulator run as one product over their joint K.
+/// Time. An operation's completion time follows from the queue (clock/tensor_core_times.hpp).
+/// Operands are read and D is written when the queue is brought up to date: at the completion that
+/// a commit waits for, or before anything else looks at Tensor Memory. In between nobody can see
+/// the difference, so consecutive MMAs on one accumulator run as one product over their joint K.
 
 #include <array>
 #include <cstdint>
@@ -66,11 +66,11 @@ struct MmaOperation {
 
 /// One tcgen05.cp.
 struct CopyOperation {
-  int group = 1;              ///< CTAs that work together: 1 or 2
-  TensorAddress destination;  ///< where it goes
-  MatrixDescriptor source;    ///< where it comes from
-  uint32_t rows = 0;          ///< of the source
-  uint32_t row_bytes = 0;     ///< 16 or 32, of the destination
+  int group = 1;  ///< CTAs that work together: 1 or 2
+  TensorAddress destination;
+  MatrixDescriptor source;  ///< where it comes from
+  uint32_t rows = 0;        ///< of the source
+  uint32_t row_bytes = 0;   ///< 16 or 32, of the destination
   /// Row r of the source goes to lane r % 32 of each quarter in the mask of its block of 32 rows;
   /// with `one_row_a_quarter` (4x256b) row r goes to the address's lane of quarter r.
   std::array<uint8_t, 4> quarters{};
@@ -103,8 +103,8 @@ struct CollectorUse {
   static constexpr uint32_t kBuffers = 5;  ///< a, b0 to b3
   /// What can be done.
   enum class Operation : uint8_t { discard, fill, use, last_use };
-  uint32_t buffer = 0;                       ///< which collector buffer
-  Operation operation = Operation::discard;  ///< what was done
+  uint32_t buffer = 0;  ///< which collector buffer
+  Operation operation = Operation::discard;
 };
 
 /// The tensor core of a CTA's SM.
