@@ -32,8 +32,11 @@ namespace {
 
 [[noreturn]] void refuse(const Kernel& kernel, FaultCode code, std::string what, std::string rule,
                          std::string fix) {
-  throw SimulationError(Report{
-      code, std::move(what), "launch of " + kernel.name(), {}, std::move(rule), std::move(fix)});
+  throw SimulationError(Report{.code = code,
+                               .what = std::move(what),
+                               .where = "launch of " + kernel.name(),
+                               .rule = std::move(rule),
+                               .fix = std::move(fix)});
 }
 
 /// Cycles without a change of state after which a launch that may wait returns to the host: short

@@ -141,13 +141,10 @@ void add_modelled(Fields& record, const TimingTable& times, const Sums& sums,
 StatisticsFile::StatisticsFile(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {
   if (file_ != nullptr) return;
   throw SimulationError(
-      Report{FaultCode::output_file,
-             "the file " + path +
-                 ", which BW_SIM_STATISTICS names, can't be written: " + std::strerror(errno),
-             "",
-             {},
-             "",
-             "name a file in a folder that exists and may be written to"});
+      Report{.code = FaultCode::output_file,
+             .what = "the file " + path +
+                     ", which BW_SIM_STATISTICS names, can't be written: " + std::strerror(errno),
+             .fix = "name a file in a folder that exists and may be written to"});
 }
 
 std::unique_ptr<StatisticsFile> StatisticsFile::from_environment() {
