@@ -27,7 +27,7 @@ struct DriverErrorName {
 
 constexpr DriverErrorName kDriverErrors[] = {
 #define BW_DRIVER_ERROR(error) {error, #error},
-#include "common/simulator/cudart/driver/driver_error_names.inc"
+#include "driver_error_names.inc"  // made from cuda.h at configure time
 #undef BW_DRIVER_ERROR
 };
 
