@@ -1,5 +1,5 @@
 /// \file
-/// Loads and stores: ld, st, and the hints that only touch caches.
+/// Loads and stores: ld, ldu and st.
 ///
 /// A register may be wider than the loaded type: it is then zero- or sign-extended (PTX ISA,
 /// "Operand Size Exceeding Instruction-Type Size").
@@ -458,8 +458,6 @@ Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask acti
   return Flow::next;
 }
 
-void execute_hint(const LaneRegisters&, const Instruction&, LaneMask) {}
-
 AddressSpace space_of(const Binder& binder, const ptx::Operand& address) {
   const std::string_view name = binder.modifiers.get("space");
   if (name.empty()) return AddressSpace::generic;
@@ -524,20 +522,6 @@ void bind_store(Binder& binder) {
   binder.out.execute = execute_store;
 }
 
-void bind_hint(Binder& binder) { binder.out.execute = execute_hint; }
-
-/// An L2 policy is an opaque value that no instruction here interprets.
-void execute_policy(const LaneRegisters& registers, const Instruction& instruction,
-                    LaneMask active) {
-  uint64_t* const d = registers.lanes<uint64_t>(instruction.operands[0]);
-  for_lanes(active, [=](int lane) { d[lane] = 0; });
-}
-
-void bind_policy(Binder& binder) {
-  binder.destination(binder.ptx_operand(0), 8);
-  binder.out.execute = execute_policy;
-}
-
 /// Parameters, constants and local memory are the thread's own. Elsewhere a strong access of a
 /// scope beyond the cluster is seen by other clusters; a weak one may not be.
 Effect effect_of(const Modifiers& modifiers) {
@@ -556,18 +540,6 @@ Effect effect_of(const Modifiers& modifiers) {
   "[prefetch=L2::64B|L2::128B|L2::256B] "
 #define BW_ELEMENTS \
   "[vector=v2|v4|v8] type=b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
-
-/// A form that only speaks to caches, which this machine does not have.
-constexpr InstructionForm hint(std::string_view base, std::string_view modifiers, BindFunction bind,
-                               std::string_view section, uint8_t destinations = 0) {
-  return {.base = base,
-          .modifiers = modifiers,
-          .bind = bind,
-          .effect = Effect::lane,
-          .cycles = 1,
-          .section = section,
-          .destinations = destinations};
-}
 
 /// Parameters are operands from the constant bank.
 Cost load_cost(const Modifiers& modifiers, const ptx::Instruction&) {
@@ -607,17 +579,6 @@ constexpr InstructionForm kRows[] = {
      .destinations = 0,
      .takes_wider_registers = true,
      .memory = Memory::store},
-    hint("prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
-         "prefetch, prefetchu"),
-    hint("prefetchu", "L1", bind_hint, "prefetch, prefetchu"),
-    hint("applypriority", "[global] L2::evict_normal", bind_hint, "applypriority"),
-    hint("discard", "[global] L2", bind_hint, "discard"),
-    hint("createpolicy",
-         "kind=fractional|range [global] "
-         "primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
-         "[secondary=L2::evict_first|L2::evict_unchanged] b64",
-         bind_policy, "createpolicy", 1),
-    hint("createpolicy.cvt", "L2 b64", bind_policy, "createpolicy", 1),
 };
 
 }  // namespace
