@@ -37,7 +37,7 @@ inline CUtensorMap slice_map(const char* name, const Bf16* data, int64_t rows, i
                           CU_TENSOR_MAP_SWIZZLE_128B});
 }
 
-constexpr int kPoisonByte = 0xff;  ///< of D before the launch: every bf16 a NaN
+inline constexpr int kPoisonByte = 0xff;  ///< of D before the launch: every bf16 a NaN
 
 /// The options of these labs.
 struct COptions {
