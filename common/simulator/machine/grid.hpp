@@ -42,6 +42,7 @@ struct LaunchConfiguration {
 
 class ClusterEndings;
 class L2Launch;
+class Lockstep;
 class OneWave;
 class Grid;
 
@@ -141,13 +142,17 @@ class Grid {
   /// Each sets the result's status.
   void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
+  /// Clusters that see each other (machine/lockstep.cpp).
   void run_lockstep(LaunchResult& result);
   /// Independent clusters of one wave, with a timing model (machine/one_wave.cpp).
   void run_together(LaunchResult& result);
+  friend class Lockstep;
   friend class OneWave;
   /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
   /// host thread.
   void end(Cluster& cluster, RunStatus status);
+  /// With a timing model: where and when the places begin, and what they share.
+  void share_time(const TimingTable& times, bool ctas_share_sms);
   /// Finds what code_rate() gives.
   void find_code_rates(const TimingTable& times);
   /// When the first cluster of a place begins.
