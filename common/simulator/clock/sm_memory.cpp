@@ -8,7 +8,7 @@ namespace {
 
 /// Sizes that shared memory can have (CUDA C++ Programming Guide, compute capability 9.0 and 10.0).
 constexpr std::array<size_t, 9> kCarveOutKb = {8, 16, 32, 64, 100, 132, 164, 196, 228};
-constexpr size_t kBytesPerKb = 1024;
+constexpr size_t kCarveOutUnitBytes = 1024;
 
 }  // namespace
 
@@ -16,8 +16,8 @@ size_t l1_bytes(size_t all_bytes, uint64_t residents, size_t shared_bytes) {
   const size_t shared = residents * shared_bytes;
   const auto* const carve_out =
       std::find_if(kCarveOutKb.begin(), kCarveOutKb.end() - 1,
-                   [&](size_t kilobytes) { return kilobytes * kBytesPerKb >= shared; });
-  return (all_bytes - std::min(all_bytes, *carve_out * kBytesPerKb)) / residents;
+                   [&](size_t kilobytes) { return kilobytes * kCarveOutUnitBytes >= shared; });
+  return (all_bytes - std::min(all_bytes, *carve_out * kCarveOutUnitBytes)) / residents;
 }
 
 }  // namespace bw::sim

@@ -37,7 +37,7 @@ constexpr InstructionForm hint(std::string_view base, std::string_view modifiers
           .destinations = destinations};
 }
 
-constexpr InstructionForm kRows[] = {
+constexpr InstructionForm kCacheHintRows[] = {
     hint("prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
          "prefetch, prefetchu"),
     hint("prefetchu", "L1", bind_hint, "prefetch, prefetchu"),
@@ -53,6 +53,6 @@ constexpr InstructionForm kRows[] = {
 
 }  // namespace
 
-Rows cache_hint_rows() { return kRows; }
+Rows cache_hint_rows() { return kCacheHintRows; }
 
 }  // namespace bw::sim
