@@ -17,7 +17,7 @@ constexpr uint8_t kRegisterCount = 0x2f;  // the attribute
 
 /// What stands at an offset; nothing behind the end.
 template <class T>
-std::optional<T> read(Bytes bytes, uint64_t offset) {
+std::optional<T> read_part(Bytes bytes, uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
@@ -39,7 +39,7 @@ std::string_view text_at(Bytes strings, uint64_t offset) {
 class Sections {
  public:
   explicit Sections(Bytes file) : file_(file) {
-    const auto header = read<Elf64_Ehdr>(file, 0);
+    const auto header = read_part<Elf64_Ehdr>(file, 0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
         header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof(Elf64_Shdr))
       return;
@@ -50,7 +50,7 @@ class Sections {
   /// One by its number.
   [[nodiscard]] std::optional<Elf64_Shdr> section(uint64_t number) const {
     if (number >= header_.e_shnum) return std::nullopt;
-    return read<Elf64_Shdr>(file_, header_.e_shoff + number * sizeof(Elf64_Shdr));
+    return read_part<Elf64_Shdr>(file_, header_.e_shoff + number * sizeof(Elf64_Shdr));
   }
   /// The first one of a kind; with a name, of that name.
   [[nodiscard]] std::optional<Elf64_Shdr> find(uint32_t type, std::string_view name) const {
@@ -85,18 +85,18 @@ std::map<std::string, uint32_t, std::less<>> registers_of_kernels(Bytes cubin) {
   std::map<std::string, uint32_t, std::less<>> result;
   const Bytes list = sections.contents(*info);
   for (uint64_t at = 0; at < list.size();) {
-    const auto format = read<uint8_t>(list, at);
-    const auto attribute = read<uint8_t>(list, at + 1);
-    const auto bytes = read<uint16_t>(list, at + 2);
+    const auto format = read_part<uint8_t>(list, at);
+    const auto attribute = read_part<uint8_t>(list, at + 1);
+    const auto bytes = read_part<uint16_t>(list, at + 2);
     if (!bytes) break;
     at += sizeof(uint32_t);
     if (*format != kFormatBytes) continue;
-    const auto number = read<uint32_t>(list, at);
-    const auto registers = read<uint32_t>(list, at + sizeof(uint32_t));
+    const auto number = read_part<uint32_t>(list, at);
+    const auto registers = read_part<uint32_t>(list, at + sizeof(uint32_t));
     at += *bytes;
     if (*attribute != kRegisterCount || !registers) continue;
     const auto symbol =
-        read<Elf64_Sym>(sections.contents(*symbols), uint64_t{*number} * sizeof(Elf64_Sym));
+        read_part<Elf64_Sym>(sections.contents(*symbols), uint64_t{*number} * sizeof(Elf64_Sym));
     if (!symbol) continue;
     const std::string_view name = text_at(sections.contents(*strings), symbol->st_name);
     if (!name.empty()) result.emplace(name, *registers);
