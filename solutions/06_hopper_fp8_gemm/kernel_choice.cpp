@@ -212,8 +212,8 @@ const GemmKernel& choose_for_many_rounds(int64_t m, int64_t n, int64_t k, bool h
 
 }  // namespace
 
-const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, bool has_residual,
-                                     int multiprocessors, Workspace workspace) {
+GemmChoice choose_gemm(int64_t m, int64_t n, int64_t k, bool has_residual, int multiprocessors,
+                       Workspace workspace) {
   // Tiles of the widest kernel for each multiprocessor, up to which the times were fitted.
   constexpr int64_t kFewRounds = 2;
   constexpr int64_t kWideRows = 128, kWideColumns = 256;

@@ -74,13 +74,13 @@ TEST_F(Plan, HasTheChosenConfiguration) {
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, beta, /*seed=*/9, Fill::kNormal);
     DeviceProblem on_device(problem);
-    const hopper::GemmKernel& expected = hopper::choose_gemm_kernel(
-        m, n, k, beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
-        hopper::Workspace::kOfPlan);
+    const hopper::GemmChoice expected =
+        hopper::choose_gemm(m, n, k, beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
+                            hopper::Workspace::kOfPlan);
     const GemmPlan plan(on_device.arguments());
-    EXPECT_EQ(&plan.kernel(), &expected) << plan.kernel().name << ", not " << expected.name;
+    EXPECT_EQ(plan.choice(), expected) << plan.choice().name() << ", not " << expected.name();
     launch_once(on_device, plan);
-    expect_verified_or_modelled(on_device.arguments(), expected,
+    expect_verified_or_modelled(on_device.arguments(), *expected.kernel,
                                 float64_reference(on_device.arguments()));
   }
 }
