@@ -7,19 +7,9 @@
 
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
-#include "common/device/named_barrier.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
 
 namespace bw::hopper {
-
-/// Named barriers at which roles of a CTA that is its own cluster wait for the warps that initialise:
-/// all of the loading warpgroup but the one that loads.
-struct StartBarriers {
-  static constexpr int kLoad = 2;  ///< the load warp waits
-  static constexpr int kMath = 3;  ///< the math warps wait
-  /// Threads that initialise.
-  static constexpr int kInitialising = kWarpgroupThreads - ptx::kWarpThreads;
-};
 
 /// All threads, first of all. Each warp of the loading warpgroup has a part; then the thread tells
 /// the cluster that it has begun, and that its barriers can be used. (Relaxed: the fence after the
@@ -33,26 +23,18 @@ __device__ __forceinline__ void begin_cta(const GemmCta<Config>& cta, uint32_t w
   const uint32_t warpgroup = warp - LoadWarps::kFirstOutput;
   if (warpgroup < kMathWarpgroups && ptx::elect_one()) cta.init_slot_barriers(warpgroup);
   __syncwarp();
-  if constexpr (Config::kClusterSize > 1) {
-    ptx::cluster_arrive_relaxed();
-  } else if (warp != LoadWarps::kLoad && warp < kWarpgroupWarps) {
-    ptx::bar_arrive<StartBarriers::kLoad, kWarpgroupThreads>();
-    ptx::bar_arrive<StartBarriers::kMath, StartBarriers::kInitialising + kMathThreads>();
-  }
+  if constexpr (Config::kClusterSize > 1) ptx::cluster_arrive_relaxed();
 }
 
 /// All threads, once, before they use a barrier: waits until all CTAs of the cluster have begun and
-/// all their barriers are initialised. A CTA that is its own cluster needs no cluster barrier: its
-/// output warps use only barriers that they have initialised themselves, and the others wait for
-/// the warps that initialise, not for each other's code to be fetched.
+/// all their barriers are initialised. (In a CTA that is its own cluster, the CTA's barrier takes
+/// less time than the cluster's.)
 template <class Config>
-__device__ __forceinline__ void wait_for_barriers(uint32_t warp) {
+__device__ __forceinline__ void wait_for_barriers() {
   if constexpr (Config::kClusterSize > 1) {
     ptx::cluster_wait();
-  } else if (warp == LoadWarps::kLoad) {
-    ptx::bar_sync<StartBarriers::kLoad, kWarpgroupThreads>();
-  } else if (warp >= kWarpgroupWarps) {
-    ptx::bar_sync<StartBarriers::kMath, StartBarriers::kInitialising + kMathThreads>();
+  } else {
+    __syncthreads();
   }
 }
 

@@ -47,7 +47,7 @@ GemmChoice::GemmChoice(const GemmKernel& of_kernel, LaunchOrder of_launch)
 }
 
 std::string GemmChoice::name() const {
-  return order == LaunchOrder::kGpcByGpc ? kernel->name + "/gpc" : kernel->name;
+  return kernel->name + (order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
 }
 
 const std::vector<GemmChoice>& gemm_choices() {

@@ -23,8 +23,8 @@ void check_call(const BlockwiseFp8GemmArguments& gemm) {
 }
 
 GemmChoice choose_for(const BlockwiseFp8GemmArguments& gemm, Workspace workspace) {
-  return choose_gemm(gemm.m, gemm.n, gemm.k, gemm.beta != 0,
-                     device_attribute(cudaDevAttrMultiProcessorCount), workspace);
+  return choose_gemm(gemm.m, gemm.n, gemm.k, device_attribute(cudaDevAttrMultiProcessorCount),
+                     workspace);
 }
 
 void enqueue(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice, cudaStream_t stream) {

@@ -40,6 +40,9 @@ enum class LaunchOrder {
   kGpcByGpc,
 };
 
+/// What the name of a choice ends with if it is launched GPC by GPC.
+inline constexpr const char* kGpcByGpcSuffix = "/gpc";
+
 /// How a GEMM is computed: a configuration, and the order of its launch.
 struct GemmChoice {
   const GemmKernel* kernel;                      ///< the configuration
@@ -78,10 +81,8 @@ enum class Workspace {
   kOfPlan,  ///< yes: a GemmPlan has it
 };
 
-/// What is expected to be the fastest for a shape, with or without a residual, on a GPU of
-/// `multiprocessors`.
-GemmChoice choose_gemm(int64_t m, int64_t n, int64_t k, bool has_residual, int multiprocessors,
-                       Workspace workspace);
+/// What is expected to be the fastest for a shape on a GPU of `multiprocessors`.
+GemmChoice choose_gemm(int64_t m, int64_t n, int64_t k, int multiprocessors, Workspace workspace);
 
 /// Enqueues D = A · Bᵀ (blockwise-scaled) + beta · C on `stream` and returns. The argument type is
 /// chapter 5's; bf16 output only. Throws Error for arguments that validate_gemm_arguments refuses,

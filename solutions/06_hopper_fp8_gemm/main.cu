@@ -62,7 +62,7 @@ bw::hopper::GemmChoice choose(const ProgramOptions& options) {
                    options.tuned.c_str(), choice->config.c_str());
     }
   }
-  return bw::hopper::choose_gemm(options.m, options.n, options.k, options.beta != 0,
+  return bw::hopper::choose_gemm(options.m, options.n, options.k,
                                  bw::device_attribute(cudaDevAttrMultiProcessorCount),
                                  bw::hopper::Workspace::kOfPlan);
 }

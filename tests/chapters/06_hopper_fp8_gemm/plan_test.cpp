@@ -75,7 +75,7 @@ TEST_F(Plan, HasTheChosenConfiguration) {
         make_blockwise_problem(m, n, k, beta, /*seed=*/9, Fill::kNormal);
     DeviceProblem on_device(problem);
     const hopper::GemmChoice expected =
-        hopper::choose_gemm(m, n, k, beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
+        hopper::choose_gemm(m, n, k, device_attribute(cudaDevAttrMultiProcessorCount),
                             hopper::Workspace::kOfPlan);
     const GemmPlan plan(on_device.arguments());
     EXPECT_EQ(plan.choice(), expected) << plan.choice().name() << ", not " << expected.name();
