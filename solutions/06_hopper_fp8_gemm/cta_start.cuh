@@ -7,6 +7,7 @@
 
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
+#include "common/device/named_barrier.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
 
 namespace bw::hopper {
@@ -27,14 +28,14 @@ __device__ __forceinline__ void begin_cta(const GemmCta<Config>& cta, uint32_t w
 }
 
 /// All threads, once, before they use a barrier: waits until all CTAs of the cluster have begun and
-/// all their barriers are initialised. (In a CTA that is its own cluster, the CTA's barrier takes
-/// less time than the cluster's.)
+/// all their barriers are initialised. (In a CTA that is its own cluster, a barrier of the CTA
+/// takes less time than the cluster's.)
 template <class Config>
 __device__ __forceinline__ void wait_for_barriers() {
   if constexpr (Config::kClusterSize > 1) {
     ptx::cluster_wait();
   } else {
-    __syncthreads();
+    ptx::bar_sync<Config::kStartBarrier, kThreads>();
   }
 }
 

@@ -92,7 +92,8 @@ size_t partial_sums_bytes(const PreparedGemm& prepared) {
   return sizeof(float) * prepared.clusters * traits.cluster_size() * traits.tile_m * traits.tile_n;
 }
 size_t flags_bytes(const PreparedGemm& prepared) {
-  return sizeof(uint32_t) * prepared.clusters * prepared.kernel().traits.cluster_size() * kMathWarps;
+  return sizeof(uint32_t) * prepared.clusters * prepared.kernel().traits.cluster_size() *
+         kMathWarps;
 }
 
 }  // namespace

@@ -76,47 +76,36 @@ struct PersistentTimes {
 };
 
 // Fitted to the device times of 276 shapes (1 to 4096 rows on 28 matrices) on one H100, 2026-11-26:
-// first each choice's times where it is fast, then all together, by small steps that made the choice
-// cost less, also where two times are predicted within some percent.
+// first each choice's times where it is fast, then all together, by small steps that made the
+// choice cost less, also where two times are predicted within some percent.
 constexpr SwapAbTimes kSwapAbTimes[] = {
-    {"8x64_swap", 3.600, 0.165, 0.197, 0.123, 0.426},
-    {"8x64_swap/gpc", 3.311, 0.579, 0.191, 0.117, 0.713},
-    {"16x64_swap", 4.230, 0.174, 0.178, 0.108, 0.307},
-    {"16x64_swap/gpc", 4.784, 0.741, 0.147, 0.126, 0.320},
-    {"32x64_swap", 4.125, 0.342, 0.233, 0.089, 0.979},
-    {"32x64_swap/gpc", 4.542, 0.457, 0.216, 0.146, 0.295},
-    {"32x64_swap2_deep", 3.835, 0.451, 0.237, 0.132, 2.028},
-    {"32x64_swap2_deep/gpc", 4.849, 0.800, 0.166, 0.134, 1.267},
-    {"32x64_swap_deep", 4.580, 0.565, 0.139, 0.163, 0.832},
-    {"32x64_swap_deep/gpc", 5.493, 0.239, 0.157, 0.133, 0.344},
-    {"64x64_swap", 4.562, 0.861, 0.277, 0.096, 1.001},
-    {"64x64_swap/gpc", 5.072, 0.157, 0.244, 0.139, 0.582},
-    {"64x64_swap2_deep", 2.732, 0.796, 0.006, 0.186, 2.899},
+    {"8x64_swap", 3.873, 0.110, 0.190, 0.160, 0.231},
+    {"8x64_swap/gpc", 3.920, 0.398, 0.161, 0.104, 0.561},
+    {"16x64_swap", 4.726, 0.095, 0.167, 0.103, 0.269},
+    {"16x64_swap/gpc", 5.064, 0.507, 0.135, 0.124, 0.350},
+    {"32x64_swap", 4.651, 0.337, 0.213, 0.100, 0.568},
+    {"32x64_swap/gpc", 5.463, 1.732, 0.182, 0.102, 0.496},
+    {"32x64_swap2_deep", 4.162, 0.471, 0.230, 0.114, 1.928},
+    {"32x64_swap2_deep/gpc", 4.524, 0.800, 0.198, 0.174, 1.160},
+    {"32x64_swap_deep", 4.576, 0.820, 0.043, 0.161, 0.978},
+    {"32x64_swap_deep/gpc", 5.312, 0.239, 0.135, 0.154, 0.459},
+    {"64x64_swap", 4.636, 1.206, 0.261, 0.064, 1.039},
+    {"64x64_swap/gpc", 5.076, 0.237, 0.262, 0.122, 0.605},
+    {"64x64_swap2_deep", 2.627, 0.911, 0.006, 0.186, 2.899},
 };
 constexpr PersistentTimes kPersistentTimes[] = {
-    {"128x128_1x1", 5.450, 0.297, 1.181},
-    {"128x128_1x1/gpc", 5.165, 0.290, 1.489},
-    {"128x128_2x1", 5.234, 0.307, 1.506},
-    {"128x128_split2", 5.183, 0.401, 1.961},
-    {"128x192_1x1", 4.023, 0.522, 2.373},
-    {"128x192_1x1/gpc", 4.659, 0.507, 1.621},
-    {"128x192_2x1", 4.676, 0.508, 2.030},
-    {"128x192_2x1_streamk", 7.684, 0.506, 1.366},
-    {"128x256_1x1", 5.670, 0.637, 2.003},
-    {"128x256_1x1/gpc", 5.254, 0.683, 1.656},
-    {"128x256_2x1", 5.552, 0.718, 1.971},
-    {"128x256_2x1_streamk", 7.426, 0.663, 1.938},
-    {"128x64_1x1", 4.133, 0.191, 1.186},
-    {"128x64_1x1/gpc", 5.131, 0.179, 0.988},
-    {"128x64_2x1", 5.111, 0.171, 0.994},
-    {"128x64_split2", 3.059, 0.220, 3.191},
-    {"256x128_2x1", 7.034, 0.653, 1.408},
-    {"64x256_1x1", 5.085, 0.366, 1.316},
-    {"64x256_1x1/gpc", 3.924, 0.347, 1.499},
-    {"64x64_1x1", 4.679, 0.178, 0.690},
-    {"64x64_1x1/gpc", 4.557, 0.181, 0.464},
-    {"64x64_split2", 3.164, 0.199, 2.258},
-    {"64x64_split3", 3.960, 0.200, 2.134},
+    {"128x128_1x1", 4.302, 0.288, 2.608},    {"128x128_1x1/gpc", 5.259, 0.292, 1.372},
+    {"128x128_2x1", 5.620, 0.298, 1.476},    {"128x128_split2", 5.088, 0.408, 1.849},
+    {"128x192_1x1", 5.220, 0.475, 1.501},    {"128x192_1x1/gpc", 5.153, 0.497, 2.094},
+    {"128x192_2x1", 5.628, 0.508, 1.620},    {"128x192_2x1_streamk", 8.011, 0.491, 1.343},
+    {"128x256_1x1", 4.708, 0.696, 2.073},    {"128x256_1x1/gpc", 5.346, 0.674, 1.679},
+    {"128x256_2x1", 5.714, 0.725, 1.861},    {"128x256_2x1_streamk", 7.121, 0.656, 2.266},
+    {"128x64_1x1", 4.311, 0.188, 1.135},     {"128x64_1x1/gpc", 4.789, 0.181, 1.278},
+    {"128x64_2x1", 5.128, 0.168, 1.043},     {"128x64_split2", 2.776, 0.223, 3.556},
+    {"256x128_2x1", 7.185, 0.646, 1.395},    {"64x256_1x1", 6.042, 0.310, 1.307},
+    {"64x256_1x1/gpc", 5.637, 0.312, 1.586}, {"64x64_1x1", 4.392, 0.193, 0.516},
+    {"64x64_1x1/gpc", 5.100, 0.167, 0.697},  {"64x64_split2", 3.107, 0.204, 2.339},
+    {"64x64_split3", 4.067, 0.195, 2.194},
 };
 
 /// The time of two things that go on at once. Where both take about as long, each waits for the
@@ -126,8 +115,8 @@ double time_together(double work, double bytes) {
   return std::pow(std::pow(work, kSharpness) + std::pow(bytes, kSharpness), 1 / kSharpness);
 }
 
-double time_with(const SwapAbTimes& times, const GemmChoice& choice, int64_t m, int64_t n, int64_t k,
-                 int multiprocessors) {
+double time_with(const SwapAbTimes& times, const GemmChoice& choice, int64_t m, int64_t n,
+                 int64_t k, int multiprocessors) {
   const GemmTraits& t = choice.kernel->traits;
   // Where K is split, clusters don't fill the multiprocessors evenly: each halving costs as much.
   constexpr double kOfEachHalving = 0.05;
@@ -175,8 +164,7 @@ double predicted_time(const GemmChoice& choice, int64_t m, int64_t n, int64_t k,
     if (m > kMostTilesOfRows * traits.tile_m) return kNever;
     return time_with(find_by_name(kSwapAbTimes, kind_of(choice)), choice, m, n, k, multiprocessors);
   }
-  return time_with(find_by_name(kPersistentTimes, choice.name()), choice, m, n, k,
-                   multiprocessors);
+  return time_with(find_by_name(kPersistentTimes, choice.name()), choice, m, n, k, multiprocessors);
 }
 
 }  // namespace

@@ -71,10 +71,9 @@ struct GemmConfig {
   /// Where a warpgroup has the widest part of a tile, a K block takes long.
   static constexpr bool kHasLongBlocks = kWarpgroupColumns == 256;
   /// The B-scales' way from memory.
-  using BScales =
-      std::conditional_t<kHasLongBlocks && kLapBlocks == 0,
-                         BScalesAhead<kScaleGroups, traits.stream_k>,
-                         BScalesInLanes<kScaleGroups, kLapBlocks>>;
+  using BScales = std::conditional_t<kHasLongBlocks && kLapBlocks == 0,
+                                     BScalesAhead<kScaleGroups, traits.stream_k>,
+                                     BScalesInLanes<kScaleGroups, kLapBlocks>>;
 
   static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
                 "a cluster either shares operands or splits K, not both");
@@ -94,6 +93,8 @@ struct GemmConfig {
                 "two products must fit into a thread's registers");
   /// The CTA's place in its cluster.
   using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
+  /// The CTA's named barrier at which its threads wait for its mbarriers.
+  static constexpr int kStartBarrier = 2;
   /// CTAs of a cluster.
   static constexpr int kClusterSize = traits.cluster_size();
   static_assert(kClusterSize <= 8, "clusters of more than 8 CTAs aren't portable");

@@ -72,9 +72,10 @@ class MathWarpgroup {
     keep(a_scales_);
     const uint32_t lane = thread_ % ptx::kWarpThreads;
     if constexpr (kReleasesRemotely) {
-      releases_ = lane < Config::kClusterSize && (cta.cluster().input_empty_mask() >> lane & 1) != 0;
-      remote_empty_ = ptx::map_to_cta(input_.pipeline.consumer_mbar(0)->address(),
-                                      lane % Config::kClusterSize);
+      releases_ =
+          lane < Config::kClusterSize && (cta.cluster().input_empty_mask() >> lane & 1) != 0;
+      remote_empty_ =
+          ptx::map_to_cta(input_.pipeline.consumer_mbar(0)->address(), lane % Config::kClusterSize);
       keep(remote_empty_);
     } else {
       releases_ = lane == 0;
@@ -161,9 +162,7 @@ class MathWarpgroup {
       accumulate_in_turn(accumulator, k_block, end);
       return;
     }
-    const auto add_next = [&] {
-      accumulate_block(accumulator, k_block++, end, [](auto, auto) {});
-    };
+    const auto add_next = [&] { accumulate_block(accumulator, k_block++, end, [](auto, auto) {}); };
 #pragma unroll 1
     while (k_block < end) {
       if constexpr (Config::kLapBlocks > 0) {
@@ -321,7 +320,8 @@ class MathWarpgroup {
   uint32_t a_operand_, b_operand_;  ///< descriptors' low words, of the first stage
   uint32_t a_scales_;               ///< address of this thread's first A-scale in the first stage
   typename Config::InputPipeline input_;
-  typename Config::InputPipeline::Pipeline behind_;  ///< with two_products: of the one to be promoted
+  typename Config::InputPipeline::Pipeline
+      behind_;                         ///< with two_products: of the one to be promoted
   bool ready_ = false;                 ///< is the next stage known to be full?
   bool releases_;                      ///< whether this lane arrives where a stage is released
   uint32_t remote_empty_ = 0;          ///< kReleasesRemotely: the lane's first empty barrier

@@ -20,7 +20,7 @@ std::vector<GemmKernel> half_tiles() {
                              .stages = 5,
                              .output_slots = 1,
                              .direct_output = true,
-                               .laps = 1};
+                             .laps = 1};
   return {
       instantiate_kernel<kNarrow>(), instantiate_kernel<with_split_k(kNarrow, 2, kNarrow.stages)>(),
       instantiate_kernel<with_split_k(kNarrow, 3, kNarrow.stages)>(), instantiate_kernel<kWide>()};

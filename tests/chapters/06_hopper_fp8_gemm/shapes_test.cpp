@@ -53,8 +53,7 @@ TEST_F(Shapes, EveryConfigurationAndTheChosenOneAreVerified) {
     on_device.poison_d();
     hopper::blockwise_fp8_gemm(on_device.arguments(), kDefaultStream);
     const hopper::GemmChoice chosen = hopper::choose_gemm(
-        c.m, c.n, c.k, device_attribute(cudaDevAttrMultiProcessorCount),
-        hopper::Workspace::kNone);
+        c.m, c.n, c.k, device_attribute(cudaDevAttrMultiProcessorCount), hopper::Workspace::kNone);
     expect_verified_or_modelled(on_device.arguments(), *chosen.kernel, reference);
   }
 }
