@@ -7,7 +7,6 @@
 
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
-#include "common/device/named_barrier.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
 
 namespace bw::hopper {
@@ -24,19 +23,18 @@ __device__ __forceinline__ void begin_cta(const GemmCta<Config>& cta, uint32_t w
   const uint32_t warpgroup = warp - LoadWarps::kFirstOutput;
   if (warpgroup < kMathWarpgroups && ptx::elect_one()) cta.init_slot_barriers(warpgroup);
   __syncwarp();
-  if constexpr (Config::kClusterSize > 1) ptx::cluster_arrive_relaxed();
+  if constexpr (Config::kClusterSize > 1) {
+    ptx::cluster_arrive_relaxed();
+  } else {
+    __syncthreads();  // takes less time than the cluster's barrier
+  }
 }
 
 /// All threads, once, before they use a barrier: waits until all CTAs of the cluster have begun and
-/// all their barriers are initialised. (In a CTA that is its own cluster, a barrier of the CTA
-/// takes less time than the cluster's.)
+/// all their barriers are initialised. A CTA that is its own cluster has waited already.
 template <class Config>
 __device__ __forceinline__ void wait_for_barriers() {
-  if constexpr (Config::kClusterSize > 1) {
-    ptx::cluster_wait();
-  } else {
-    ptx::bar_sync<Config::kStartBarrier, kThreads>();
-  }
+  if constexpr (Config::kClusterSize > 1) ptx::cluster_wait();
 }
 
 }  // namespace bw::hopper

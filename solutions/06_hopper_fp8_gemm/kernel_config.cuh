@@ -93,8 +93,6 @@ struct GemmConfig {
                 "two products must fit into a thread's registers");
   /// The CTA's place in its cluster.
   using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
-  /// The CTA's named barrier at which its threads wait for its mbarriers.
-  static constexpr int kStartBarrier = 2;
   /// CTAs of a cluster.
   static constexpr int kClusterSize = traits.cluster_size();
   static_assert(kClusterSize <= 8, "clusters of more than 8 CTAs aren't portable");
