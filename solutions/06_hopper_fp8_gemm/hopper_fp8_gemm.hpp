@@ -48,8 +48,8 @@ struct GemmChoice {
   const GemmKernel* kernel;                      ///< the configuration
   LaunchOrder order = LaunchOrder::kAcrossGpcs;  ///< of its CTAs
 
-  /// A configuration across the GPCs, unless `order` says otherwise. Throws Error where clusters
-  /// of several CTAs shall go GPC by GPC.
+  /// A configuration across the GPCs, unless `order` says otherwise. Throws Error if clusters of
+  /// several CTAs are to go GPC by GPC.
   GemmChoice(const GemmKernel& kernel,  // NOLINT(google-explicit-constructor): the usual order
              LaunchOrder order = LaunchOrder::kAcrossGpcs);
   /// The configuration's name; GPC by GPC with the suffix "/gpc".

@@ -57,7 +57,7 @@ class MathWarpgroup {
         warpgroup_(warpgroup),
         thread_(threadIdx.x % kWarpgroupThreads),
         input_(cta.input_pipeline()),
-        behind_(input_.pipeline) {
+        promoted_(input_.pipeline) {
     const uint32_t first_row = GemmCta<Config>::warpgroup_row(warpgroup);
     const uint32_t first_column = GemmCta<Config>::warpgroup_column(warpgroup);
     const auto& payload = input_.payload;
@@ -190,7 +190,7 @@ class MathWarpgroup {
       if (Config::kLapBlocks > 0 && b_scales_.step() == 0 &&
           k_block + Config::kLapBlocks + 1 <= end) {
         __builtin_assume(b_scales_.step() == 0);
-        __builtin_assume(behind_.consumer_stage() == 0);
+        __builtin_assume(promoted_.consumer_stage() == 0);
         __builtin_assume(input_.pipeline.consumer_stage() == 1);
 #pragma unroll
         for (int i = 0; i < Config::kLapBlocks; i += 2) {
@@ -229,13 +229,13 @@ class MathWarpgroup {
   template <int pending>
   __device__ __forceinline__ void finish(PromotedAccumulator<Config>& accumulator, Product& product,
                                          uint32_t k_block, uint32_t end) {
-    const uint32_t index = behind_.consumer_stage();
+    const uint32_t index = promoted_.consumer_stage();
     const KBlockScales<Config> scales = scales_of(index);
     b_scales_.advance(k_block, end);
     ptx::wgmma_wait_group<pending>();
     ptx::wgmma_hold(product);
     release(index);
-    behind_.consumer_step();
+    promoted_.consumer_step();
     accumulator.template promote<0, 0>(product, scales);
   }
 
@@ -321,7 +321,7 @@ class MathWarpgroup {
   uint32_t a_scales_;               ///< address of this thread's first A-scale in the first stage
   typename Config::InputPipeline input_;
   typename Config::InputPipeline::Pipeline
-      behind_;                         ///< with two_products: of the one to be promoted
+      promoted_;                       ///< with two_products: of the one to be promoted
   bool ready_ = false;                 ///< is the next stage known to be full?
   bool releases_;                      ///< whether this lane arrives where a stage is released
   uint32_t remote_empty_ = 0;          ///< kReleasesRemotely: the lane's first empty barrier

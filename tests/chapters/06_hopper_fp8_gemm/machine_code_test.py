@@ -50,7 +50,7 @@ MOST_IN_ONE_BANK = 0.3
 # Where lanes hold B-scales, one K block of many loads the next ones, behind a branch. If ptxas makes
 # it into predicates instead, the warp waits for the load at once, and its addresses are computed in
 # every K block: that cost 2 to 9 %. (Tiles of 128 x 256 have another way, and a lap of the ring has
-# one such load, whatever it hangs on.)
+# one such load, whatever its condition.)
 PREDICATED_LOAD = re.compile(r"@!?P\d+ LDG\.E\.CONSTANT")
 HOLDS_NO_SCALES = "GemmTraitsELi128ELi256E"
 # The load of the next scales must go to the register where they are used. If ptxas copies them there,
