@@ -23,11 +23,18 @@ __device__ __forceinline__ void begin_cta(const GemmCta<Config>& cta, uint32_t w
   const uint32_t warpgroup = warp - LoadWarps::kFirstOutput;
   if (warpgroup < kMathWarpgroups && ptx::elect_one()) cta.init_slot_barriers(warpgroup);
   __syncwarp();
-  ptx::cluster_arrive_relaxed();
+  if constexpr (Config::kClusterSize > 1) {
+    ptx::cluster_arrive_relaxed();
+  } else {
+    __syncthreads();  // takes less time than the cluster's barrier
+  }
 }
 
 /// All threads, once, before they use a barrier: waits until all CTAs of the cluster have begun and
-/// all their barriers are initialised.
-__device__ __forceinline__ void wait_for_barriers() { ptx::cluster_wait(); }
+/// all their barriers are initialised. A CTA that is its own cluster has waited already.
+template <class Config>
+__device__ __forceinline__ void wait_for_barriers() {
+  if constexpr (Config::kClusterSize > 1) ptx::cluster_wait();
+}
 
 }  // namespace bw::hopper

@@ -37,4 +37,39 @@ const GemmKernel& find_gemm_kernel(std::string_view name) {
   return find_by_name(gemm_kernels(), name);
 }
 
+bool has_launch_orders(const GemmKernel& kernel) { return kernel.traits.cluster_size() == 1; }
+
+GemmChoice::GemmChoice(const GemmKernel& of_kernel, LaunchOrder of_launch)
+    : kernel(&of_kernel), order(of_launch) {
+  require(order == LaunchOrder::kAcrossGpcs || has_launch_orders(of_kernel), "The configuration ",
+          of_kernel.name, " has clusters of ", of_kernel.traits.cluster_size(),
+          " CTAs, which share a GPC anyway; launch it across the GPCs.");
+}
+
+std::string GemmChoice::name() const {
+  return kernel->name + (order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
+}
+
+const std::vector<GemmChoice>& gemm_choices() {
+  static const std::vector<GemmChoice> choices = [] {
+    std::vector<GemmChoice> all;
+    for (const GemmKernel& kernel : gemm_kernels()) all.emplace_back(kernel);
+    for (const GemmKernel& kernel : gemm_kernels()) {
+      if (has_launch_orders(kernel)) all.emplace_back(kernel, LaunchOrder::kGpcByGpc);
+    }
+    return all;
+  }();
+  return choices;
+}
+
+GemmChoice find_gemm_choice(std::string_view name) {
+  struct Named {
+    std::string name;
+    const GemmChoice* choice;
+  };
+  std::vector<Named> named;
+  for (const GemmChoice& choice : gemm_choices()) named.push_back({choice.name(), &choice});
+  return *find_by_name(named, name).choice;
+}
+
 }  // namespace bw::hopper

@@ -24,15 +24,17 @@ GemmBoxes boxes_of(const GemmTraits& traits) {
           .cluster_columns = traits.cluster_columns()};
 }
 
-/// Everything about a launch but its grid and stream; `attribute` outlives the configuration.
-cudaLaunchConfig_t launch_configuration(const GemmKernel& kernel, cudaLaunchAttribute& attribute) {
+/// Everything about a launch but its grid and stream; `attribute` outlives the configuration. (One
+/// that asks for clusters, be they of one CTA, puts neighbours into different GPCs.)
+cudaLaunchConfig_t launch_configuration(const GemmChoice& choice, cudaLaunchAttribute& attribute) {
+  const GemmKernel& kernel = *choice.kernel;
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {static_cast<uint32_t>(kernel.traits.cluster_size()), 1, 1};
   cudaLaunchConfig_t configuration{};
   configuration.blockDim = dim3(kernel.traits.threads(), 1, 1);
   configuration.dynamicSmemBytes = kernel.shared_bytes;
   configuration.attrs = &attribute;
-  configuration.numAttrs = 1;
+  configuration.numAttrs = choice.order == LaunchOrder::kGpcByGpc ? 0 : 1;
   return configuration;
 }
 
@@ -86,18 +88,20 @@ LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, const GemmTraits& t
 
 /// Sizes of the parts of a StreamKWorkspace, which lie one after the other.
 size_t partial_sums_bytes(const PreparedGemm& prepared) {
-  const GemmTraits& traits = prepared.kernel->traits;
+  const GemmTraits& traits = prepared.kernel().traits;
   return sizeof(float) * prepared.clusters * traits.cluster_size() * traits.tile_m * traits.tile_n;
 }
 size_t flags_bytes(const PreparedGemm& prepared) {
-  return sizeof(uint32_t) * prepared.clusters * prepared.kernel->traits.cluster_size() * kMathWarps;
+  return sizeof(uint32_t) * prepared.clusters * prepared.kernel().traits.cluster_size() *
+         kMathWarps;
 }
 
 }  // namespace
 
-PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
+PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice) {
+  const GemmKernel& kernel = *choice.kernel;
   PreparedGemm prepared{
-      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}, {}, {}}, &kernel, 0};
+      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}, {}, {}}, choice, 0};
   prepared.arguments.last_rows = last_rows_of(gemm, kernel.traits);
   prepared.arguments.fast_raster = FastRaster(prepared.arguments.raster);
   prepared.arguments.direct = {.d = static_cast<uint16_t*>(gemm.d),
@@ -123,7 +127,7 @@ PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKerne
 
 SummationOrder summation_order(const PreparedGemm& prepared) {
   const HopperGemmArguments& arguments = prepared.arguments;
-  return {prepared.kernel->traits, arguments.k_blocks, arguments.raster,
+  return {prepared.kernel().traits, arguments.k_blocks, arguments.raster,
           arguments.stream_k.schedule};
 }
 
@@ -141,9 +145,9 @@ void attach_workspace(PreparedGemm& prepared, void* memory, cudaStream_t stream)
 }
 
 void launch_gemm(const PreparedGemm& prepared, cudaStream_t stream) {
-  const GemmKernel& kernel = *prepared.kernel;
+  const GemmKernel& kernel = prepared.kernel();
   cudaLaunchAttribute attribute{};
-  cudaLaunchConfig_t configuration = launch_configuration(kernel, attribute);
+  cudaLaunchConfig_t configuration = launch_configuration(prepared.choice, attribute);
   configuration.gridDim = dim3(prepared.clusters * attribute.val.clusterDim.x, 1, 1);
   configuration.stream = stream;
   void* parameters[] = {const_cast<HopperGemmArguments*>(&prepared.arguments)};

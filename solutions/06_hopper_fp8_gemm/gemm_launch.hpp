@@ -16,13 +16,16 @@ namespace bw::hopper {
 /// Everything about a launch but its stream.
 struct PreparedGemm {
   HopperGemmArguments arguments;  ///< of the kernel
-  const GemmKernel* kernel;       ///< of gemm_kernels()
+  GemmChoice choice;              ///< the kernel, and the order of its CTAs
   uint32_t clusters;              ///< of the grid
+
+  /// The chosen configuration.
+  [[nodiscard]] const GemmKernel& kernel() const { return *choice.kernel; }
 };
 
 /// Encodes the tensor maps and sizes the grid for the current device. `gemm` has been validated.
 /// Throws Error for what CUDA reports.
-PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel);
+PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice);
 
 /// In which parts of K it sums the elements of D.
 SummationOrder summation_order(const PreparedGemm& prepared);

@@ -45,10 +45,14 @@ struct GemmTraits {
   /// (swap_ab_kernel.cuh). Then a CTA has one tile or one part of its K, and there are no slots.
   bool swap_ab = false;
   int resident_ctas = 1;  ///< with swap_ab: CTAs that shall fit in one multiprocessor
-  /// With swap_ab: while one K block is promoted, the next one's MMAs run. It takes registers, and
-  /// stages are held longer: for CTAs that have a multiprocessor nearly for themselves.
+  /// While one K block is promoted, the next one's MMAs run. It takes registers, and stages are
+  /// held longer: for CTAs that have a multiprocessor nearly for themselves, and a ring that is
+  /// deep enough for the time of a K block.
   bool two_products = false;
   bool grouped = false;  ///< the tiles of several products: GroupSchedule
+  /// Laps of the ring that the math warps' loop covers in an iteration, with stage, parity and
+  /// descriptors as constants; 0: one K block, with all of them in registers.
+  int laps = 0;
 
   /// Threads of a CTA.
   constexpr int threads() const {

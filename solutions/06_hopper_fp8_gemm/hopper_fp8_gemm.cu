@@ -22,22 +22,22 @@ void check_call(const BlockwiseFp8GemmArguments& gemm) {
   require_hopper();
 }
 
-const GemmKernel& choose_for(const BlockwiseFp8GemmArguments& gemm, Workspace workspace) {
-  return choose_gemm_kernel(gemm.m, gemm.n, gemm.k, gemm.beta != 0,
-                            device_attribute(cudaDevAttrMultiProcessorCount), workspace);
+GemmChoice choose_for(const BlockwiseFp8GemmArguments& gemm, Workspace workspace) {
+  return choose_gemm(gemm.m, gemm.n, gemm.k, device_attribute(cudaDevAttrMultiProcessorCount),
+                     workspace);
 }
 
-void enqueue(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel, cudaStream_t stream) {
-  PreparedGemm prepared = prepare_gemm(gemm, kernel);
+void enqueue(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice, cudaStream_t stream) {
+  PreparedGemm prepared = prepare_gemm(gemm, choice);
   const StreamBuffer workspace(workspace_bytes(prepared), stream);
   if (workspace.data() != nullptr) attach_workspace(prepared, workspace.data(), stream);
   launch_gemm(prepared, stream);
 }
 
 /// What a plan launches, with `workspace` allocated for it.
-PreparedGemm prepare_with_workspace(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
+PreparedGemm prepare_with_workspace(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice,
                                     DeviceBuffer<uint8_t>& workspace) {
-  PreparedGemm prepared = prepare_gemm(gemm, kernel);
+  PreparedGemm prepared = prepare_gemm(gemm, choice);
   workspace = DeviceBuffer<uint8_t>(workspace_bytes(prepared));
   if (workspace.size() > 0) {
     constexpr cudaStream_t kDefaultStream = nullptr;
@@ -54,15 +54,15 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stre
   enqueue(gemm, choose_for(gemm, Workspace::kNone), stream);
 }
 
-void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
+void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice,
                         cudaStream_t stream) {
   check_call(gemm);
-  enqueue(gemm, kernel, stream);
+  enqueue(gemm, choice, stream);
 }
 
 struct GemmPlan::Prepared {
-  Prepared(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel)
-      : gemm_(prepare_with_workspace(gemm, kernel, workspace_)),
+  Prepared(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice)
+      : gemm_(prepare_with_workspace(gemm, choice, workspace_)),
         graph_([&](cudaStream_t stream) { launch_gemm(gemm_, stream); }) {}
 
   const PreparedGemm& gemm() const { return gemm_; }
@@ -88,16 +88,17 @@ GemmPlan::GemmPlan(const BlockwiseFp8GemmArguments& gemm) {
   prepared_ = std::make_unique<Prepared>(gemm, choose_for(gemm, Workspace::kOfPlan));
 }
 
-GemmPlan::GemmPlan(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
+GemmPlan::GemmPlan(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice) {
   check_call(gemm);
-  prepared_ = std::make_unique<Prepared>(gemm, kernel);
+  prepared_ = std::make_unique<Prepared>(gemm, choice);
 }
 
 GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
 GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 GemmPlan::~GemmPlan() = default;
 
-const GemmKernel& GemmPlan::kernel() const { return *prepared_->gemm().kernel; }
+const GemmKernel& GemmPlan::kernel() const { return prepared_->gemm().kernel(); }
+GemmChoice GemmPlan::choice() const { return prepared_->gemm().choice; }
 
 SummationOrder GemmPlan::summation_order() const {
   return hopper::summation_order(prepared_->gemm());

@@ -30,6 +30,42 @@ struct GemmKernel {
   KernelDescription (*describe)(int split_k);
 };
 
+/// Where the CTAs of a launch go, if a cluster has only one. (CTAs of larger clusters share a GPC
+/// anyway.)
+enum class LaunchOrder {
+  /// Neighbours to different GPCs: the launch asks for clusters of one CTA.
+  kAcrossGpcs,
+  /// Neighbours to the same GPC, until it is full: the launch doesn't ask for clusters. Reads of
+  /// the same line by SMs of a GPC are one request to the L2 cache.
+  kGpcByGpc,
+};
+
+/// What the name of a choice ends with if it is launched GPC by GPC.
+inline constexpr const char* kGpcByGpcSuffix = "/gpc";
+
+/// How a GEMM is computed: a configuration, and the order of its launch.
+struct GemmChoice {
+  const GemmKernel* kernel;                      ///< the configuration
+  LaunchOrder order = LaunchOrder::kAcrossGpcs;  ///< of its CTAs
+
+  /// A configuration across the GPCs, unless `order` says otherwise. Throws Error if clusters of
+  /// several CTAs are to go GPC by GPC.
+  GemmChoice(const GemmKernel& kernel,  // NOLINT(google-explicit-constructor): the usual order
+             LaunchOrder order = LaunchOrder::kAcrossGpcs);
+  /// The configuration's name; GPC by GPC with the suffix "/gpc".
+  [[nodiscard]] std::string name() const;
+  bool operator==(const GemmChoice& other) const = default;  ///< the same launch
+};
+
+/// Whether a configuration can be launched GPC by GPC: one without clusters.
+bool has_launch_orders(const GemmKernel& kernel);
+
+/// All choices: every configuration, and those without clusters in both orders.
+const std::vector<GemmChoice>& gemm_choices();
+
+/// The choice of this name. Throws Error that lists the names there are.
+GemmChoice find_gemm_choice(std::string_view name);
+
 /// The name that these traits give a kernel.
 std::string gemm_kernel_name(const GemmTraits& traits);
 
@@ -45,10 +81,8 @@ enum class Workspace {
   kOfPlan,  ///< yes: a GemmPlan has it
 };
 
-/// The configuration expected to be the fastest for a shape, with or without a residual, on a GPU
-/// of `multiprocessors`.
-const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, bool has_residual,
-                                     int multiprocessors, Workspace workspace);
+/// What is expected to be the fastest for a shape on a GPU of `multiprocessors`.
+GemmChoice choose_gemm(int64_t m, int64_t n, int64_t k, int multiprocessors, Workspace workspace);
 
 /// Enqueues D = A · Bᵀ (blockwise-scaled) + beta · C on `stream` and returns. The argument type is
 /// chapter 5's; bf16 output only. Throws Error for arguments that validate_gemm_arguments refuses,
@@ -56,9 +90,9 @@ const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, bool has_r
 /// reports at the launch. Who calls it often with the same arguments makes a GemmPlan instead.
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream);
 
-/// The same with a configuration of the caller's choice. Workspace, where it needs one, is
-/// allocated and freed in the order of the stream.
-void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
+/// The same by the caller's choice. Workspace, where it needs one, is allocated and freed in the
+/// order of the stream.
+void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice,
                         cudaStream_t stream);
 
 /// A GEMM made ready once, to be launched often: arguments are validated, tensor maps encoded, the
@@ -73,14 +107,16 @@ class GemmPlan {
  public:
   /// Errors are those of blockwise_fp8_gemm().
   explicit GemmPlan(const BlockwiseFp8GemmArguments& gemm);
-  /// With a configuration of the caller's choice, one of gemm_kernels().
-  GemmPlan(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel);
+  /// By the caller's choice, of a configuration of gemm_kernels().
+  GemmPlan(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice);
   GemmPlan(GemmPlan&& other) noexcept;
   GemmPlan& operator=(GemmPlan&& other) noexcept;
   ~GemmPlan();
 
   /// The kernel that was chosen.
   const GemmKernel& kernel() const;
+  /// The kernel and the order of its launch.
+  GemmChoice choice() const;
 
   /// In which parts of K a launch sums the elements of D (summation_order.hpp): for who wants to
   /// know what it computes, bit for bit.

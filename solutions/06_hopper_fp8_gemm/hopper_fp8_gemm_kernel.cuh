@@ -38,7 +38,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     if (warp == LoadWarps::kLoad) {
       load_operands(cta);
     } else {
-      wait_for_barriers();
+      wait_for_barriers<Config>();
     }
     if constexpr (Config::kSplitK > 1) ptx::cluster_arrive_relaxed();
     if (warp >= LoadWarps::kFirstOutput && warp < LoadWarps::kFirstOutput + kMathWarpgroups &&
@@ -48,7 +48,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     __syncwarp();
   } else {
     ptx::increase_registers<Config::kMathRegisters>();
-    wait_for_barriers();
+    wait_for_barriers<Config>();
     MathWarpgroup<Config>(cta, warpgroup - 1).run();
   }
   // The other CTA reads the sums that this one sends where they lie in its memory.

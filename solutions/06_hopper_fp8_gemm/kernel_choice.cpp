@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "common/host/ceil_div.hpp"
+#include "common/host/find_by_name.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/memory_time.hpp"
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
@@ -47,13 +49,16 @@ Walk walk_of(const GemmTraits& t, int64_t m, int64_t n, int64_t k, int multiproc
 
 /// Microseconds that none of the CTAs' own work can hide: B's bytes from memory, or from the L2
 /// cache where they stay there; and what all multiprocessors together take from the L2 cache, a
-/// tile that is multicast once.
-double time_of_bytes(const GemmTraits& t, int64_t m, int64_t n, int64_t k) {
+/// tile that is multicast once. Launched GPC by GPC, a part of what neighbours read is one request.
+double time_of_bytes(const GemmTraits& t, LaunchOrder order, int64_t m, int64_t n, int64_t k) {
   constexpr double kL2BytesTaken = 8.3e6;  // in a microsecond
+  // Measured: 0.50 to 0.68 of the sectors that arrive, compared with 0.74 to 1.03 across the GPCs.
+  constexpr double kTakenGpcByGpc = 0.65;
   const double clusters = static_cast<double>(ceil_div(m, t.cluster_rows())) *
                           static_cast<double>(ceil_div(n, t.cluster_columns()));
   const double taken = clusters * (t.cluster_rows() + t.cluster_columns()) *
-                       static_cast<double>(round_up(k, kScaleBlock));
+                       static_cast<double>(round_up(k, kScaleBlock)) *
+                       (order == LaunchOrder::kGpcByGpc ? kTakenGpcByGpc : 1);
   return std::max(time_to_read_b(static_cast<double>(n) * static_cast<double>(k)),
                   taken / kL2BytesTaken);
 }
@@ -61,43 +66,47 @@ double time_of_bytes(const GemmTraits& t, int64_t m, int64_t n, int64_t k) {
 /// Microseconds of a kernel with swap_ab: fixed, more if K is split, of a K block in one CTA, of a
 /// K block where the multiprocessor has other CTAs to turn to, of a CTA there.
 struct SwapAbTimes {
-  std::string_view name;  ///< of the configurations, without the split
+  std::string_view name;  ///< of the choices, without the split
   double fixed, split, block_alone, block_among, cta;
 };
 /// Microseconds of the others: fixed, of a K block, of a round.
 struct PersistentTimes {
-  const char* name;
+  const char* name;  ///< of the choice
   double fixed, block, round;
 };
 
-// Fitted to the device times of 195 shapes (1 to 4096 rows on 26 matrices, and squares) on one
-// H100, 2026-11-22: all together, by small steps that made the choice cost less, also where the
-// times of two configurations are predicted within some percent, and the predictions of fast ones
-// right.
-constexpr SwapAbTimes kSwapAbTimes[] = {{"8x64_swap", 0.00, 0.20, 0.339, 0.157, 1.37},
-                                        {"16x64_swap", 1.78, 0.56, 0.280, 0.142, 1.12},
-                                        {"32x64_swap", 2.44, 1.32, 0.290, 0.150, 1.00},
-                                        {"32x64_swap2_deep", 1.93, 0.21, 0.302, 0.184, 3.65},
-                                        {"32x64_swap_deep", 4.05, 0.82, 0.043, 0.173, 0.76},
-                                        {"64x64_swap", 2.30, 2.80, 0.424, 0.052, 1.87},
-                                        {"64x64_swap2_deep", 4.05, 0.74, 0.006, 0.252, 1.20}};
-constexpr PersistentTimes kPersistentTimes[] = {{"128x128_1x1", 3.57, 0.315, 2.48},
-                                                {"128x128_2x1", 5.37, 0.335, 1.22},
-                                                {"128x128_split2", 6.19, 0.323, 1.68},
-                                                {"128x192_1x1", 3.70, 0.502, 3.58},
-                                                {"128x192_2x1", 5.51, 0.504, 1.22},
-                                                {"128x192_2x1_streamk", 8.29, 0.577, 0.25},
-                                                {"128x256_1x1", 5.21, 0.920, 1.69},
-                                                {"128x256_2x1", 8.31, 0.748, 0.00},
-                                                {"128x256_2x1_streamk", 10.50, 0.691, 0.01},
-                                                {"128x64_1x1", 2.58, 0.253, 1.91},
-                                                {"128x64_2x1", 2.49, 0.262, 1.51},
-                                                {"128x64_split2", 0.55, 0.261, 6.09},
-                                                {"256x128_2x1", 4.97, 0.673, 1.38},
-                                                {"64x256_1x1", 5.19, 0.392, 1.56},
-                                                {"64x64_1x1", 2.08, 0.251, 1.54},
-                                                {"64x64_split2", 1.30, 0.275, 3.00},
-                                                {"64x64_split3", 2.40, 0.241, 3.43}};
+// Fitted to the device times of 276 shapes (1 to 4096 rows on 28 matrices) on one H100, 2026-11-26:
+// first each choice's times where it is fast, then all together, by small steps that made the
+// choice cost less, also where two times are predicted within some percent.
+constexpr SwapAbTimes kSwapAbTimes[] = {
+    {"8x64_swap", 3.873, 0.110, 0.190, 0.160, 0.231},
+    {"8x64_swap/gpc", 3.920, 0.398, 0.161, 0.104, 0.561},
+    {"16x64_swap", 4.726, 0.095, 0.167, 0.103, 0.269},
+    {"16x64_swap/gpc", 5.064, 0.507, 0.135, 0.124, 0.350},
+    {"32x64_swap", 4.651, 0.337, 0.213, 0.100, 0.568},
+    {"32x64_swap/gpc", 5.463, 1.732, 0.182, 0.102, 0.496},
+    {"32x64_swap2_deep", 4.162, 0.471, 0.230, 0.114, 1.928},
+    {"32x64_swap2_deep/gpc", 4.524, 0.800, 0.198, 0.174, 1.160},
+    {"32x64_swap_deep", 4.576, 0.820, 0.043, 0.161, 0.978},
+    {"32x64_swap_deep/gpc", 5.312, 0.239, 0.135, 0.154, 0.459},
+    {"64x64_swap", 4.636, 1.206, 0.261, 0.064, 1.039},
+    {"64x64_swap/gpc", 5.076, 0.237, 0.262, 0.122, 0.605},
+    {"64x64_swap2_deep", 2.627, 0.911, 0.006, 0.186, 2.899},
+};
+constexpr PersistentTimes kPersistentTimes[] = {
+    {"128x128_1x1", 4.302, 0.288, 2.608},    {"128x128_1x1/gpc", 5.259, 0.292, 1.372},
+    {"128x128_2x1", 5.620, 0.298, 1.476},    {"128x128_split2", 5.088, 0.408, 1.849},
+    {"128x192_1x1", 5.220, 0.475, 1.501},    {"128x192_1x1/gpc", 5.153, 0.497, 2.094},
+    {"128x192_2x1", 5.628, 0.508, 1.620},    {"128x192_2x1_streamk", 8.011, 0.491, 1.343},
+    {"128x256_1x1", 4.708, 0.696, 2.073},    {"128x256_1x1/gpc", 5.346, 0.674, 1.679},
+    {"128x256_2x1", 5.714, 0.725, 1.861},    {"128x256_2x1_streamk", 7.121, 0.656, 2.266},
+    {"128x64_1x1", 4.311, 0.188, 1.135},     {"128x64_1x1/gpc", 4.789, 0.181, 1.278},
+    {"128x64_2x1", 5.128, 0.168, 1.043},     {"128x64_split2", 2.776, 0.223, 3.556},
+    {"256x128_2x1", 7.185, 0.646, 1.395},    {"64x256_1x1", 6.042, 0.310, 1.307},
+    {"64x256_1x1/gpc", 5.637, 0.312, 1.586}, {"64x64_1x1", 4.392, 0.193, 0.516},
+    {"64x64_1x1/gpc", 5.100, 0.167, 0.697},  {"64x64_split2", 3.107, 0.204, 2.339},
+    {"64x64_split3", 4.067, 0.195, 2.194},
+};
 
 /// The time of two things that go on at once. Where both take about as long, each waits for the
 /// other now and then.
@@ -106,8 +115,9 @@ double time_together(double work, double bytes) {
   return std::pow(std::pow(work, kSharpness) + std::pow(bytes, kSharpness), 1 / kSharpness);
 }
 
-double time_with(const SwapAbTimes& times, const GemmTraits& t, int64_t m, int64_t n, int64_t k,
-                 int multiprocessors) {
+double time_with(const SwapAbTimes& times, const GemmChoice& choice, int64_t m, int64_t n,
+                 int64_t k, int multiprocessors) {
+  const GemmTraits& t = choice.kernel->traits;
   // Where K is split, clusters don't fill the multiprocessors evenly: each halving costs as much.
   constexpr double kOfEachHalving = 0.05;
   const int64_t ctas = ceil_div(m, t.tile_m) * ceil_div(n, t.tile_n) * t.split_k;
@@ -118,109 +128,57 @@ double time_with(const SwapAbTimes& times, const GemmTraits& t, int64_t m, int64
   const double work = std::max(rounds * blocks * times.block_alone,
                                on_busiest * (blocks * times.block_among + times.cta));
   return (times.fixed + (t.split_k > 1 ? times.split : 0) +
-          time_together(work, time_of_bytes(t, m, n, k))) *
+          time_together(work, time_of_bytes(t, choice.order, m, n, k))) *
          (1 + kOfEachHalving * std::log2(t.split_k));
 }
 
-double time_with(const PersistentTimes& times, const GemmTraits& t, int64_t m, int64_t n, int64_t k,
-                 int multiprocessors) {
+double time_with(const PersistentTimes& times, const GemmChoice& choice, int64_t m, int64_t n,
+                 int64_t k, int multiprocessors) {
+  const GemmTraits& t = choice.kernel->traits;
   const Walk walk = walk_of(t, m, n, k, multiprocessors);
   return times.fixed + time_together(walk.blocks * times.block + walk.rounds * times.round,
-                                     time_of_bytes(t, m, n, k));
+                                     time_of_bytes(t, choice.order, m, n, k));
 }
 
-/// The configuration with the least of what `predict` says, which is infinite for those that don't
-/// take part.
-template <class Predict>
-const GemmKernel& fastest(Predict&& predict) {
-  const auto& kernels = gemm_kernels();
-  return *std::min_element(
-      kernels.begin(), kernels.end(),
-      [&](const GemmKernel& x, const GemmKernel& y) { return predict(x) < predict(y); });
-}
-
-/// Whether a configuration has this name, K split or not.
-bool is_of_kind(const GemmKernel& kernel, std::string_view name) {
-  const std::string_view all = kernel.name;
-  const std::string_view rest = all.substr(std::min(name.size(), all.size()));
-  return all.starts_with(name) && (rest.empty() || rest.starts_with("_split"));
+/// The kind of a choice with swap_ab: its name, whether K is split or not.
+std::string kind_of(const GemmChoice& choice) {
+  GemmTraits traits = choice.kernel->traits;
+  traits.split_k = 1;
+  return gemm_kernel_name(traits) + (choice.order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
 }
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Where there is no more than some rounds of work: by predicted time.
-const GemmKernel& choose_by_time(int64_t m, int64_t n, int64_t k, int multiprocessors,
-                                 Workspace workspace) {
+/// Predicted microseconds of a launch; kNever for choices that don't take part.
+double predicted_time(const GemmChoice& choice, int64_t m, int64_t n, int64_t k,
+                      int multiprocessors, Workspace workspace) {
   constexpr int kMostTilesOfRows = 2;  // more of a narrow tile read B too often
   // Fewer rows than half of a tile's waste it; up to 32 it doesn't matter.
   constexpr int kAnyRows = 32, kHalfTileRows = 64;
   const int64_t most_tile_rows = std::max<int64_t>(kAnyRows, 2 * round_up(m, 8));
-  return fastest([&](const GemmKernel& kernel) {
-    const GemmTraits& traits = kernel.traits;
-    if (traits.stream_k && workspace == Workspace::kNone) return kNever;
-    const bool is_for_few_rows = traits.swap_ab || traits.tile_m == kHalfTileRows;
-    if (is_for_few_rows && traits.tile_m > most_tile_rows) return kNever;
-    for (const SwapAbTimes& times : kSwapAbTimes) {
-      if (is_of_kind(kernel, times.name)) {
-        return m <= kMostTilesOfRows * traits.tile_m
-                   ? time_with(times, traits, m, n, k, multiprocessors)
-                   : kNever;
-      }
-    }
-    for (const PersistentTimes& times : kPersistentTimes) {
-      if (kernel.name == times.name) return time_with(times, traits, m, n, k, multiprocessors);
-    }
-    return kNever;
-  });
-}
-
-/// Otherwise the tile that leaves the fewest multiprocessors idle in the last round; `factor` is
-/// what an element's K block takes in it. The wide tile moves fewer bytes for each multiplication,
-/// and large shapes are limited by power and by L2. Where a tile has few K blocks, its output
-/// counts: the tall one has all slices in memory at once, the narrow one the most slots for C.
-const GemmKernel& choose_for_many_rounds(int64_t m, int64_t n, int64_t k, bool has_residual,
-                                         int multiprocessors, Workspace workspace) {
-  constexpr int64_t kShortK = 1024;  // limits and factors found on an H100
-  const bool is_short = k <= kShortK;
-  struct Candidate {
-    const char* name;
-    double factor;
-  };
-  const Candidate candidates[] = {
-      {"128x256_2x1", 0.95},
-      {"128x256_1x1", 1.02},  // for an odd number of tiles of rows
-      {"128x192_1x1", 1.1},
-      {"128x192_2x1", is_short && has_residual ? 0.87 : 1},
-      {"256x128_2x1", is_short ? 0.9 : 1},
-      // The wide tile's kernel for a divided last round is the faster one even where it divides
-      // nothing: ptxas gives its main loop other registers. The narrow one's must promise 3 %.
-      {"128x256_2x1_streamk", 0.94},
-      {"128x192_2x1_streamk", 1.03},
-  };
-  return fastest([&](const GemmKernel& kernel) {
-    const GemmTraits& traits = kernel.traits;
-    if (traits.stream_k && workspace == Workspace::kNone) return kNever;
-    for (const auto& [name, factor] : candidates) {
-      if (kernel.name == name) {
-        return factor * walk_of(traits, m, n, k, multiprocessors).blocks * traits.tile_m *
-               traits.tile_n;
-      }
-    }
-    return kNever;
-  });
+  const GemmTraits& traits = choice.kernel->traits;
+  if (traits.stream_k && workspace == Workspace::kNone) return kNever;
+  const bool is_for_few_rows = traits.swap_ab || traits.tile_m == kHalfTileRows;
+  if (is_for_few_rows && traits.tile_m > most_tile_rows) return kNever;
+  if (traits.swap_ab) {
+    if (m > kMostTilesOfRows * traits.tile_m) return kNever;
+    return time_with(find_by_name(kSwapAbTimes, kind_of(choice)), choice, m, n, k, multiprocessors);
+  }
+  return time_with(find_by_name(kPersistentTimes, choice.name()), choice, m, n, k, multiprocessors);
 }
 
 }  // namespace
 
-const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, bool has_residual,
-                                     int multiprocessors, Workspace workspace) {
-  // Tiles of the widest kernel for each multiprocessor, up to which the times were fitted.
-  constexpr int64_t kFewRounds = 2;
-  constexpr int64_t kWideRows = 128, kWideColumns = 256;
-  if (ceil_div(m, kWideRows) * ceil_div(n, kWideColumns) <= kFewRounds * multiprocessors) {
-    return choose_by_time(m, n, k, multiprocessors, workspace);
+GemmChoice choose_gemm(int64_t m, int64_t n, int64_t k, int multiprocessors, Workspace workspace) {
+  const GemmChoice* fastest = nullptr;
+  double least = kNever;
+  for (const GemmChoice& choice : gemm_choices()) {
+    const double time = predicted_time(choice, m, n, k, multiprocessors, workspace);
+    if (fastest != nullptr && time >= least) continue;
+    fastest = &choice;
+    least = time;
   }
-  return choose_for_many_rounds(m, n, k, has_residual, multiprocessors, workspace);
+  return *fastest;
 }
 
 }  // namespace bw::hopper

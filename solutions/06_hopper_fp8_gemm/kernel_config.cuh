@@ -66,11 +66,14 @@ struct GemmConfig {
   /// Groups of columns with a B-scale of their own.
   static constexpr int kScaleGroups = kWarpgroupColumns / kScaleColumns;
   static_assert(kScaleColumns % 8 == 0, "a B-scale begins at a multiple of 8 columns");
+  /// K blocks of an iteration of the math warps' loop that covers laps of the ring.
+  static constexpr int kLapBlocks = traits.laps * traits.stages;
   /// Where a warpgroup has the widest part of a tile, a K block takes long.
   static constexpr bool kHasLongBlocks = kWarpgroupColumns == 256;
   /// The B-scales' way from memory.
-  using BScales = std::conditional_t<kHasLongBlocks, BScalesAhead<kScaleGroups, traits.stream_k>,
-                                     BScalesInLanes<kScaleGroups>>;
+  using BScales = std::conditional_t<kHasLongBlocks && kLapBlocks == 0,
+                                     BScalesAhead<kScaleGroups, traits.stream_k>,
+                                     BScalesInLanes<kScaleGroups, kLapBlocks>>;
 
   static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
                 "a cluster either shares operands or splits K, not both");
@@ -83,6 +86,11 @@ struct GemmConfig {
                 "parts of a piece come together where a tile is finished but not yet written");
   static_assert(!traits.grouped || (traits.cluster_size() == 1 && !traits.stream_k),
                 "the tiles of a cluster could be of several products, which have nothing to share");
+  static_assert(!traits.two_products ||
+                    (kWaves * kPieces == 1 && !traits.writes_behind && kLapBlocks % 2 == 0),
+                "two products take turns where a warpgroup has one MMA, and twice in a lap");
+  static_assert((1 + traits.two_products) * kMmaRegisters + kWaveRegisters <= kFragmentRegisters,
+                "two products must fit into a thread's registers");
   /// The CTA's place in its cluster.
   using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
   /// CTAs of a cluster.

@@ -46,7 +46,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   auto producer = input.producer();
   bool has_begun = false;
   cta.for_each_part([&](const TilePart& part) {
-    if (!has_begun) wait_for_barriers();
+    if (!has_begun) wait_for_barriers<Config>();
     has_begun = true;
     static_assert(Config::kASlices == 1, "who shares A would have to share its last rows, too");
     const ATileLoad a = cta.args.a_tile_load(part.row, Config::kTileM);
@@ -72,7 +72,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
       __syncwarp();
     }
   });
-  if (!has_begun) wait_for_barriers();
+  if (!has_begun) wait_for_barriers<Config>();
   // A CTA's shared memory must outlive what others send to it: operands, which its own math warps
   // have waited for, and releases of stages.
   if constexpr (Config::kClusterSize > 1 && Config::kSplitK == 1) producer.drain();

@@ -44,17 +44,17 @@ struct ProgramOptions : bw::GemmOptions {
 
 /// The configuration that was named, the one that was measured to be the fastest for the shape, or
 /// the one that is predicted to be. A wrong name is refused whatever the machine.
-const bw::hopper::GemmKernel& choose_kernel(const ProgramOptions& options) {
+bw::hopper::GemmChoice choose(const ProgramOptions& options) {
   if (options.chooses_config()) {
-    const bw::hopper::GemmKernel& kernel = bw::hopper::find_gemm_kernel(options.config);
+    const bw::hopper::GemmChoice choice = bw::hopper::find_gemm_choice(options.config);
     bw::require_hopper();
-    return kernel;
+    return choice;
   }
   bw::require_hopper();
   if (!options.tuned.empty()) {
     const auto choices = bw::hopper::TunedChoices::read(options.tuned);
     const bw::hopper::TunedShape shape = options.tuned_shape();
-    if (const auto* const kernel = choices.kernel_for(shape)) return *kernel;
+    if (const auto* const choice = choices.choice_for(shape)) return *choice;
     if (const auto* const choice = choices.find(shape)) {
       std::fprintf(stderr,
                    "note: %s names the configuration %s for this shape, which isn't here; "
@@ -62,9 +62,9 @@ const bw::hopper::GemmKernel& choose_kernel(const ProgramOptions& options) {
                    options.tuned.c_str(), choice->config.c_str());
     }
   }
-  return bw::hopper::choose_gemm_kernel(options.m, options.n, options.k, options.beta != 0,
-                                        bw::device_attribute(cudaDevAttrMultiProcessorCount),
-                                        bw::hopper::Workspace::kOfPlan);
+  return bw::hopper::choose_gemm(options.m, options.n, options.k,
+                                 bw::device_attribute(cudaDevAttrMultiProcessorCount),
+                                 bw::hopper::Workspace::kOfPlan);
 }
 
 /// Refuses what --tune can't go with.
@@ -142,24 +142,25 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   if (options.grouped.groups != 0) {
     return bw::hopper::run_groups(options, options.grouped, options.launches, options.unverified);
   }
-  const bw::hopper::GemmKernel* kernel = &choose_kernel(options);
+  bw::hopper::GemmChoice choice = choose(options);
   if (options.describe) {
-    bw::print_description(kernel->name, kernel->describe(kernel->traits.split_k));
+    const bw::hopper::GemmKernel& kernel = *choice.kernel;
+    bw::print_description(kernel.name, kernel.describe(kernel.traits.split_k));
     return bw::kVerified;
   }
   bw::print_machine();
-  if (!options.tunes) options.print(kernel->name);
+  if (!options.tunes) options.print(choice.name());
   const bw::BlockwiseProblem problem = options.make_problem();
   const bw::DeviceProblem on_device(problem);
   std::optional<bw::hopper::TunedChoice> tuned;
   if (options.tunes) {
     tuned = bw::hopper::measure_configurations(on_device.arguments(), options.tuned_shape(),
                                                options.timed_launches());
-    kernel = &bw::hopper::find_gemm_kernel(tuned->config);
-    options.print(kernel->name);
+    choice = bw::hopper::find_gemm_choice(tuned->config);
+    options.print(choice.name());
   }
 
-  const bw::hopper::GemmPlan plan(on_device.arguments(), *kernel);
+  const bw::hopper::GemmPlan plan(on_device.arguments(), choice);
 
   const bw::WallTimer wall;
   plan.launch(kDefaultStream);

@@ -56,7 +56,8 @@ class MathWarpgroup {
       : cta_(cta),
         warpgroup_(warpgroup),
         thread_(threadIdx.x % kWarpgroupThreads),
-        input_(cta.input_pipeline()) {
+        input_(cta.input_pipeline()),
+        promoted_(input_.pipeline) {
     const uint32_t first_row = GemmCta<Config>::warpgroup_row(warpgroup);
     const uint32_t first_column = GemmCta<Config>::warpgroup_column(warpgroup);
     const auto& payload = input_.payload;
@@ -69,6 +70,16 @@ class MathWarpgroup {
     a_scales_ =
         ptx::shared_address(payload.a_scales_tile(0)) + (first_row + thread_row) * sizeof(float);
     keep(a_scales_);
+    const uint32_t lane = thread_ % ptx::kWarpThreads;
+    if constexpr (kReleasesRemotely) {
+      releases_ =
+          lane < Config::kClusterSize && (cta.cluster().input_empty_mask() >> lane & 1) != 0;
+      remote_empty_ =
+          ptx::map_to_cta(input_.pipeline.consumer_mbar(0)->address(), lane % Config::kClusterSize);
+      keep(remote_empty_);
+    } else {
+      releases_ = lane == 0;
+    }
     keep(thread_);
   }
 
@@ -137,14 +148,109 @@ class MathWarpgroup {
       if constexpr (Config::traits.grouped) row += part.group * cta_.args.groups.scale_rows;
       return cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
     };
-    b_scales_.begin(row_of, part.first, part.end);
+    if constexpr (Config::kLapBlocks > 0) {
+      b_scales_.begin(row_of, part.first, part.end, input_.pipeline.consumer_stage());
+    } else {
+      b_scales_.begin(row_of, part.first, part.end);
+    }
   }
 
   /// Adds K blocks `k_block` to `end` - 1.
   __device__ __forceinline__ void accumulate_blocks(PromotedAccumulator<Config>& accumulator,
                                                     uint32_t k_block, uint32_t end) {
+    if constexpr (Config::traits.two_products) {
+      accumulate_in_turn(accumulator, k_block, end);
+      return;
+    }
+    const auto add_next = [&] { accumulate_block(accumulator, k_block++, end, [](auto, auto) {}); };
 #pragma unroll 1
-    for (; k_block < end; ++k_block) accumulate_block(accumulator, k_block, end, [](auto, auto) {});
+    while (k_block < end) {
+      if constexpr (Config::kLapBlocks > 0) {
+        if (b_scales_.step() == 0 && k_block + Config::kLapBlocks <= end) {
+          // Sets of B-scales begin with laps: from here on ptxas knows every stage.
+          __builtin_assume(input_.pipeline.consumer_stage() == 0);
+          __builtin_assume(b_scales_.step() == 0);
+#pragma unroll
+          for (int i = 0; i < Config::kLapBlocks; ++i) add_next();
+          continue;
+        }
+      }
+      add_next();
+    }
+  }
+
+  /// The same with two products in turn: while one is promoted, the next one's MMAs run.
+  __device__ __forceinline__ void accumulate_in_turn(PromotedAccumulator<Config>& accumulator,
+                                                     uint32_t k_block, uint32_t end) {
+    if (k_block >= end) return;
+    Product even, odd;
+    begin(even);
+#pragma unroll 1
+    while (true) {
+      if (Config::kLapBlocks > 0 && b_scales_.step() == 0 &&
+          k_block + Config::kLapBlocks + 1 <= end) {
+        __builtin_assume(b_scales_.step() == 0);
+        __builtin_assume(promoted_.consumer_stage() == 0);
+        __builtin_assume(input_.pipeline.consumer_stage() == 1);
+#pragma unroll
+        for (int i = 0; i < Config::kLapBlocks; i += 2) {
+          begin(odd);
+          finish<1>(accumulator, even, k_block++, end);
+          begin(even);
+          finish<1>(accumulator, odd, k_block++, end);
+        }
+        continue;
+      }
+      if (k_block + 1 == end) {
+        finish<0>(accumulator, even, k_block, end);
+        return;
+      }
+      begin(odd);
+      finish<1>(accumulator, even, k_block++, end);
+      if (k_block + 1 == end) {
+        finish<0>(accumulator, odd, k_block, end);
+        return;
+      }
+      begin(even);
+      finish<1>(accumulator, odd, k_block++, end);
+    }
+  }
+
+  /// Starts the MMAs of the ring's next K block, when it is there.
+  __device__ __forceinline__ void begin(Product& product) {
+    auto& ring = input_.pipeline;
+    ring.wait_producer_if_needed(ready_);
+    operands_of(ring.consumer_stage()).template multiply<0, 0>(product);
+    ring.consumer_step();
+    ready_ = ring.try_wait_producer();
+  }
+
+  /// Adds the product of K block `k_block`, when at most `pending` groups of MMAs still run.
+  template <int pending>
+  __device__ __forceinline__ void finish(PromotedAccumulator<Config>& accumulator, Product& product,
+                                         uint32_t k_block, uint32_t end) {
+    const uint32_t index = promoted_.consumer_stage();
+    const KBlockScales<Config> scales = scales_of(index);
+    b_scales_.advance(k_block, end);
+    ptx::wgmma_wait_group<pending>();
+    ptx::wgmma_hold(product);
+    release(index);
+    promoted_.consumer_step();
+    accumulator.template promote<0, 0>(product, scales);
+  }
+
+  __device__ __forceinline__ StageOperands operands_of(uint32_t stage) const {
+    return {a_operand_ + stage * (Config::Payload::kATileBytes / StageOperands::kUnit),
+            b_operand_ + stage * (Config::Payload::kBTileBytes / StageOperands::kUnit)};
+  }
+  __device__ __forceinline__ KBlockScales<Config> scales_of(uint32_t stage) const {
+    KBlockScales<Config> scales;
+    scales.read_a(a_scales_ + stage * Config::Payload::kAScalesBytes);
+#pragma unroll
+    for (int group = 0; group < Config::kScaleGroups; ++group) {
+      scales.b[group] = b_scales_.of_group(group);
+    }
+    return scales;
   }
 
   /// Adds K block `k_block` of those before `end`. `when_begun` is called for each piece of each
@@ -156,18 +262,11 @@ class MathWarpgroup {
     auto& ring = input_.pipeline;
     ring.wait_producer_if_needed(ready_);
     const uint32_t index = ring.consumer_stage();
-    KBlockScales<Config> scales;
-    scales.read_a(a_scales_ + index * Config::Payload::kAScalesBytes);
-#pragma unroll
-    for (int group = 0; group < Config::kScaleGroups; ++group) {
-      scales.b[group] = b_scales_.of_group(group);
-    }
-    const StageOperands operands{
-        a_operand_ + index * (Config::Payload::kATileBytes / StageOperands::kUnit),
-        b_operand_ + index * (Config::Payload::kBTileBytes / StageOperands::kUnit)};
+    const KBlockScales<Config> scales = scales_of(index);
+    const StageOperands operands = operands_of(index);
     const auto when_issued = [&] { b_scales_.advance(k_block, end); };
     const auto when_read = [&] {
-      release(ring.consumer_mbar(index));
+      release(index);
       ring.consumer_step();
       ready_ = ring.try_wait_producer();
     };
@@ -200,16 +299,17 @@ class MathWarpgroup {
     }
   }
 
+  /// Whether stages are released in other CTAs, too: those that send data to this one.
+  static constexpr bool kReleasesRemotely = Config::kSplitK == 1 && Config::kClusterSize > 1;
+
   /// One arrival of this warp in every CTA that sends data to this one.
-  __device__ __forceinline__ void release(SharedMemBarrier* empty) {
-    const uint32_t lane = thread_ % ptx::kWarpThreads;
-    if constexpr (Config::kSplitK > 1 || Config::kClusterSize == 1) {
-      if (lane == 0) empty->arrive();
-    } else {
-      const auto cluster = cta_.cluster();
-      if (lane < Config::kClusterSize && (cluster.input_empty_mask() >> lane & 1) != 0) {
-        ptx::mbarrier_arrive_remote(ptx::map_to_cta(empty->address(), lane));
+  __device__ __forceinline__ void release(uint32_t stage) {
+    if constexpr (kReleasesRemotely) {
+      if (releases_) {
+        ptx::mbarrier_arrive_remote(remote_empty_ + stage * uint32_t{sizeof(SharedMemBarrier)});
       }
+    } else {
+      if (releases_) input_.pipeline.consumer_mbar(stage)->arrive();
     }
     __syncwarp();
   }
@@ -220,7 +320,11 @@ class MathWarpgroup {
   uint32_t a_operand_, b_operand_;  ///< descriptors' low words, of the first stage
   uint32_t a_scales_;               ///< address of this thread's first A-scale in the first stage
   typename Config::InputPipeline input_;
+  typename Config::InputPipeline::Pipeline
+      promoted_;                       ///< with two_products: of the one to be promoted
   bool ready_ = false;                 ///< is the next stage known to be full?
+  bool releases_;                      ///< whether this lane arrives where a stage is released
+  uint32_t remote_empty_ = 0;          ///< kReleasesRemotely: the lane's first empty barrier
   typename Config::BScales b_scales_;  ///< of the part's columns
 };
 

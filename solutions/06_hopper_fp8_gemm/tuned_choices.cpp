@@ -19,11 +19,11 @@ constexpr const char* kColumns[] = {"machine", "multiprocessors", "m",      "n",
                                     "k",       "residual",        "config", "us"};
 enum Column { kMachine, kMultiprocessors, kM, kN, kK, kResidual, kConfig, kMicroseconds };
 
-const GemmKernel* kernel_called(const std::string& name) {
-  const auto& kernels = gemm_kernels();
-  const auto found = std::find_if(kernels.begin(), kernels.end(),
-                                  [&](const GemmKernel& kernel) { return kernel.name == name; });
-  return found == kernels.end() ? nullptr : &*found;
+const GemmChoice* choice_called(const std::string& name) {
+  const auto& choices = gemm_choices();
+  const auto found = std::find_if(choices.begin(), choices.end(),
+                                  [&](const GemmChoice& choice) { return choice.name() == name; });
+  return found == choices.end() ? nullptr : &*found;
 }
 
 /// One contestant's launches.
@@ -86,9 +86,9 @@ const TunedChoice* TunedChoices::find(const TunedShape& shape) const {
   return found == choices_.end() ? nullptr : &*found;
 }
 
-const GemmKernel* TunedChoices::kernel_for(const TunedShape& shape) const {
+const GemmChoice* TunedChoices::choice_for(const TunedShape& shape) const {
   const TunedChoice* const choice = find(shape);
-  return choice == nullptr ? nullptr : kernel_called(choice->config);
+  return choice == nullptr ? nullptr : choice_called(choice->config);
 }
 
 void TunedChoices::remember(const TunedChoice& choice) {
@@ -132,7 +132,7 @@ TunedChoice measure_configurations(const BlockwiseFp8GemmArguments& gemm, const 
   constexpr int64_t kTrialRounds = 3;
   constexpr float kFar = 1.2f;
   std::vector<Contestant> contestants;
-  for (const GemmKernel& kernel : gemm_kernels()) contestants.push_back({GemmPlan(gemm, kernel)});
+  for (const GemmChoice& choice : gemm_choices()) contestants.push_back({GemmPlan(gemm, choice)});
   EventTimer timer;
   const auto run = [&](int64_t rounds) {
     for (int64_t round = 0; round < rounds; ++round) {
@@ -148,7 +148,7 @@ TunedChoice measure_configurations(const BlockwiseFp8GemmArguments& gemm, const 
   std::erase_if(contestants, [&](Contestant& contestant) { return contestant.median() > limit; });
   run(launches - std::min(launches, kTrialRounds));
   const auto best = fastest();
-  return {shape, best->plan.kernel().name, best->median() * 1e3};
+  return {shape, best->plan.choice().name(), best->median() * 1e3};
 }
 
 }  // namespace bw::hopper

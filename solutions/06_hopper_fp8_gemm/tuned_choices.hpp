@@ -27,7 +27,7 @@ struct TunedShape {
 /// A measurement.
 struct TunedChoice {
   TunedShape shape;     ///< what was measured
-  std::string config;   ///< the fastest configuration's name
+  std::string config;   ///< the name of the fastest choice: configuration and launch order
   double microseconds;  ///< its time
 };
 
@@ -43,9 +43,9 @@ class TunedChoices {
 
   /// The measurement of a shape; null without one.
   const TunedChoice* find(const TunedShape& shape) const;
-  /// The configuration for a shape: null without a measurement, and where it names a configuration
-  /// that this program doesn't have (any more).
-  const GemmKernel* kernel_for(const TunedShape& shape) const;
+  /// The choice for a shape: null without a measurement, and where it names a configuration that
+  /// this program doesn't have (any more).
+  const GemmChoice* choice_for(const TunedShape& shape) const;
   /// Keeps a measurement, instead of an earlier one of the same shape.
   void remember(const TunedChoice& choice);
   /// Writes all to a file: beside it first, so that who reads it finds the old one or the new one.
@@ -60,7 +60,7 @@ class TunedChoices {
 /// in $XDG_CACHE_HOME, or in .cache of $HOME; empty without either.
 std::string default_tuned_path();
 
-/// Times every configuration for a plan's arguments, in turn, and returns the fastest with the
+/// Times every choice for a plan's arguments, in turn, and returns the fastest with the
 /// median of `launches`. The times are those of whole launches.
 TunedChoice measure_configurations(const BlockwiseFp8GemmArguments& gemm, const TunedShape& shape,
                                    int64_t launches);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -51,6 +52,7 @@ constexpr std::array kMachines = {
                        .gpc_sms = kHopperGpcs,
                        .gpc_sides = kHopperSides,
                        .lone_pairs = kHopperLonePairs,
+                       .fills_gpcs = true,
                        .has_tensor_memory = false,
                        .instructions = kOnHopper,
                        .clock_ghz = 1.98,
@@ -66,6 +68,7 @@ constexpr std::array kMachines = {
                        .gpc_sms = kHopperGpcs,
                        .gpc_sides = kHopperSides,
                        .lone_pairs = kHopperLonePairs,
+                       .fills_gpcs = true,
                        .has_tensor_memory = false,
                        .instructions = kOnHopper,
                        .clock_ghz = 1.98,
@@ -195,6 +198,24 @@ std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_coun
   std::erase_if(places, [&](const Place& place) {
     return place.first_sm + cluster_ctas > sm_count && place.first_sm != 0;
   });
+  return places;
+}
+
+std::vector<Place> places_by_gpc(const MachineDescription& machine, uint32_t sm_count,
+                                 uint64_t ctas) {
+  std::vector<Place> places = places_of(machine, sm_count, 1);
+  const uint32_t lone_sms = kPair * machine.lone_pairs;
+  const auto rank = [&](const Place& place) {
+    return place.first_sm < lone_sms ? 0 : 1 + place.first_sm % kPair;
+  };
+  std::stable_sort(places.begin(), places.end(),
+                   [&](const Place& x, const Place& y) { return rank(x) < rank(y); });
+  if (ctas < places.size()) places.resize(ctas);
+  const auto position = [&](const Place& place) {
+    return std::pair(place.first_sm < lone_sms ? 0 : 1 + place.gpc, place.first_sm);
+  };
+  std::sort(places.begin(), places.end(),
+            [&](const Place& x, const Place& y) { return position(x) < position(y); });
   return places;
 }
 

@@ -24,6 +24,9 @@ struct MachineDescription {
   /// The first pair of SMs of so many GPCs, that a launch fills first: they form no cluster of more
   /// CTAs with the others, and all are near side 0.
   uint32_t lone_pairs = 0;
+  /// Whether a launch without cluster dimensions puts neighbours into one GPC (places_by_gpc).
+  /// Known of the H100 alone.
+  bool fills_gpcs = false;
   bool has_tensor_memory = false;          ///< whether its SMs have tensor memory
   Machines instructions = kOnAllMachines;  ///< its bit in the records of the forms that it has
   double clock_ghz = 0;  ///< of the SMs; turns cycles into event times and %globaltimer
@@ -70,6 +73,12 @@ struct Place {
 /// 1 lie in one GPC.
 [[nodiscard]] std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
                                            uint32_t cluster_ctas);
+
+/// Places of the first `ctas` CTAs of a launch without cluster dimensions, as an H100 fills them:
+/// the lone pairs, then one SM of each pair in all GPCs, then the other one; and numbered so that
+/// the CTAs of a GPC are neighbours. At most one CTA an SM: further ones follow in the same order.
+[[nodiscard]] std::vector<Place> places_by_gpc(const MachineDescription& machine, uint32_t sm_count,
+                                               uint64_t ctas);
 
 /// How many clusters of `cluster_ctas` CTAs are resident at once on `sm_count` SMs that hold
 /// `ctas_per_sm` CTAs each. With the machine's own number of SMs by its GPCs; with another, by as

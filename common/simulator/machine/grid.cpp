@@ -202,8 +202,11 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
 }
 
 void Grid::share_time(const TimingTable& times, bool ctas_share_sms) {
-  places_ = places_of(*device_.settings().machine, device_.settings().sm_count,
-                      static_cast<uint32_t>(configuration_.cluster.volume()));
+  const MachineDescription& machine = *device_.settings().machine;
+  const uint32_t sms = device_.settings().sm_count;
+  places_ = machine.fills_gpcs && !configuration_.in_clusters
+                ? places_by_gpc(machine, sms, clusters_.volume())
+                : places_of(machine, sms, static_cast<uint32_t>(configuration_.cluster.volume()));
   for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
     gpcs_.push_back(places_[slot % places_.size()].gpc);
   begins_ = begins_of_places(resident_clusters_, configuration_.in_clusters

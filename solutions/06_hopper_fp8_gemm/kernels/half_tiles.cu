@@ -11,14 +11,16 @@ std::vector<GemmKernel> half_tiles() {
                                .warpgroups_along_n = 2,
                                .stages = 12,
                                .output_slots = 1,
-                               .direct_output = true};
+                               .direct_output = true,
+                               .laps = 1};
   constexpr GemmTraits kWide{.tile_m = 64,
                              .tile_n = 256,
                              .mma_n = 128,
                              .warpgroups_along_n = 2,
                              .stages = 5,
                              .output_slots = 1,
-                             .direct_output = true};
+                             .direct_output = true,
+                             .laps = 1};
   return {
       instantiate_kernel<kNarrow>(), instantiate_kernel<with_split_k(kNarrow, 2, kNarrow.stages)>(),
       instantiate_kernel<with_split_k(kNarrow, 3, kNarrow.stages)>(), instantiate_kernel<kWide>()};

@@ -22,7 +22,8 @@ constexpr GemmTraits kNarrowTile{.tile_m = 128,
                                  .stages = 4,
                                  .cluster_m = 2,
                                  .output_slots = 3,
-                                 .writes_behind = true};
+                                 .writes_behind = true,
+                                 .laps = 1};
 
 /// 128 x 128. (Written without TMA, in one go: most of its shapes have a tile for each CTA.)
 constexpr GemmTraits kSquareTile{.tile_m = 128,
@@ -31,7 +32,9 @@ constexpr GemmTraits kSquareTile{.tile_m = 128,
                                  .stages = 6,
                                  .cluster_m = 2,
                                  .output_slots = 1,
-                                 .direct_output = true};
+                                 .direct_output = true,
+                                 .two_products = true,
+                                 .laps = 1};
 
 /// 128 x 64, likewise.
 constexpr GemmTraits kSmallTile{.tile_m = 128,
@@ -40,7 +43,8 @@ constexpr GemmTraits kSmallTile{.tile_m = 128,
                                 .stages = 8,
                                 .cluster_m = 2,
                                 .output_slots = 1,
-                                .direct_output = true};
+                                .direct_output = true,
+                                .laps = 1};
 
 /// `rows` x 64 with B on wgmma's M side. As many stages as fit, with the sums, `resident_ctas`
 /// times.
@@ -57,6 +61,7 @@ constexpr GemmTraits swap_ab_traits(int rows, int stages, int resident_ctas,
 /// The same tile, the last round divided along K.
 constexpr GemmTraits with_stream_k(GemmTraits traits) {
   traits.stream_k = true;
+  traits.laps = 0;
   return traits;
 }
 
@@ -69,6 +74,8 @@ constexpr GemmTraits without_cluster(GemmTraits traits) {
 /// The same tile, its K shared by the `split` CTAs of a cluster.
 constexpr GemmTraits with_split_k(GemmTraits traits, int split, int stages) {
   traits.split_k = split;
+  traits.two_products = false;
+  traits.laps = 0;
   traits.stages = stages;
   return without_cluster(traits);
 }

@@ -39,7 +39,7 @@ std::vector<ConfigTime> rank_configs(std::vector<hopper::GemmPlan>& plans) {
   std::vector<hopper::GemmPlan> sorted;
   std::vector<ConfigTime> result;
   for (const size_t i : order) {
-    result.push_back({plans[i].kernel().name, times[i].median()});
+    result.push_back({plans[i].choice().name(), times[i].median()});
     sorted.push_back(std::move(plans[i]));
   }
   plans = std::move(sorted);
@@ -131,12 +131,12 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   result.shape = shape;
   result.beta = options.beta;
   std::vector<PeerAlgorithm> algorithms;
-  std::map<const hopper::GemmKernel*, double> our_errors;
+  std::map<std::string, double> our_errors;
   std::vector<hopper::GemmPlan> plans = make_plans(arguments, options.config);
   {
     const DeviceReference reference = float64_reference(arguments);
     for (const hopper::GemmPlan& plan : plans) {
-      our_errors[&plan.kernel()] = verify_plan(plan, shape, arguments, reference);
+      our_errors[plan.choice().name()] = verify_plan(plan, shape, arguments, reference);
     }
     algorithms = usable_algorithms(peer, shape, peer_d.data(), arguments, reference);
   }
@@ -144,8 +144,8 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   result.peer_failures = peer.algorithms() - result.peer_algorithms;
   if (plans.size() > 1) result.all_configs = rank_configs(plans);
   const hopper::GemmPlan& plan = plans.front();
-  result.config = plan.kernel().name;
-  result.our_error = our_errors.at(&plan.kernel());
+  result.config = plan.choice().name();
+  result.our_error = our_errors.at(result.config);
   const Launch ours = our_launch(plan);
   const std::optional<PeerAlgorithm> fastest = fastest_queued(peer, algorithms);
   if (fastest) result.peer_error = fastest->error;

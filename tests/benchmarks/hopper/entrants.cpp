@@ -50,18 +50,18 @@ std::vector<hopper::GemmPlan> make_plans(const BlockwiseFp8GemmArguments& argume
   if (config == "auto") {
     plans.emplace_back(arguments);
   } else if (config == "all") {
-    for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
-      plans.emplace_back(arguments, kernel);
+    for (const hopper::GemmChoice& choice : hopper::gemm_choices()) {
+      plans.emplace_back(arguments, choice);
     }
   } else {
-    plans.emplace_back(arguments, hopper::find_gemm_kernel(config));
+    plans.emplace_back(arguments, hopper::find_gemm_choice(config));
   }
   return plans;
 }
 
 double verify_plan(const hopper::GemmPlan& plan, const Shape& shape,
                    const BlockwiseFp8GemmArguments& gemm, const DeviceReference& reference) {
-  return verify("The configuration " + plan.kernel().name, shape, our_launch(plan),
+  return verify("The configuration " + plan.choice().name(), shape, our_launch(plan),
                 static_cast<Bf16*>(gemm.d), gemm, plan.summation_order(), reference);
 }
 

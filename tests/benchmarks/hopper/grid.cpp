@@ -71,10 +71,10 @@ GridResult measure_shape(const BlockwiseFp8GemmArguments& gemm, Bf16* peer_d,
   if (fastest) result.cublaslt = times.back();
   size_t best = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
-    result.configs.emplace_back(plans[i].kernel().name, times[i]);
+    result.configs.emplace_back(plans[i].choice().name(), times[i]);
     if (times[i].warm < times[best].warm) best = i;
   }
-  result.config = plans[best].kernel().name;
+  result.config = plans[best].choice().name();
   result.ours = times[best];
   return result;
 }

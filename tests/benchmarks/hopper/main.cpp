@@ -90,7 +90,7 @@ void validate(const BenchOptions& options) {
   bw::require(std::isfinite(static_cast<float>(options.residual)), "--residual ", options.residual,
               " is not an fp32 number.");
   if (options.config != "auto" && options.config != "all") {
-    static_cast<void>(bw::hopper::find_gemm_kernel(options.config));
+    static_cast<void>(bw::hopper::find_gemm_choice(options.config));
   }
 }
 

@@ -39,20 +39,34 @@ TEST(Configurations, AnUnknownNameIsRefusedWithAllNames) {
   }
 }
 
+TEST(LaunchOrder, IsAChoiceWithoutClustersAlone) {
+  std::set<std::string> names;
+  for (const hopper::GemmChoice& choice : hopper::gemm_choices()) {
+    EXPECT_TRUE(names.insert(choice.name()).second) << choice.name();
+    EXPECT_EQ(hopper::find_gemm_choice(choice.name()), choice);
+  }
+  for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
+    const bool is_single = kernel.traits.cluster_size() == 1;
+    EXPECT_EQ(names.count(kernel.name), 1u);
+    EXPECT_EQ(names.count(kernel.name + "/gpc"), is_single ? 1u : 0u) << kernel.name;
+    if (is_single) continue;
+    EXPECT_THROW(hopper::GemmChoice(kernel, hopper::LaunchOrder::kGpcByGpc), Error);
+  }
+}
+
 TEST(Choice, EveryShapeGetsAConfigurationOfTheList) {
   std::set<std::string> chosen;
   for (const int64_t m : {1, 8, 64, 65, 128, 500, 4096, 16384}) {
     for (const int64_t n : {8, 576, 2112, 7168, 32768}) {
       for (const int64_t k : {16, 512, 2048, 7168, 16384}) {
         for (const int multiprocessors : {1, 78, 114, kMultiprocessors}) {
-          for (const bool has_residual : {false, true}) {
-            for (const Workspace workspace : {Workspace::kNone, Workspace::kOfPlan}) {
-              const auto& kernel =
-                  hopper::choose_gemm_kernel(m, n, k, has_residual, multiprocessors, workspace);
-              EXPECT_EQ(&hopper::find_gemm_kernel(kernel.name), &kernel);
-              EXPECT_FALSE(kernel.traits.stream_k && workspace == Workspace::kNone) << kernel.name;
-              chosen.insert(kernel.name);
-            }
+          for (const Workspace workspace : {Workspace::kNone, Workspace::kOfPlan}) {
+            const hopper::GemmChoice choice =
+                hopper::choose_gemm(m, n, k, multiprocessors, workspace);
+            EXPECT_EQ(hopper::find_gemm_choice(choice.name()), choice);
+            EXPECT_FALSE(choice.kernel->traits.stream_k && workspace == Workspace::kNone)
+                << choice.name();
+            chosen.insert(choice.name());
           }
         }
       }
@@ -63,8 +77,7 @@ TEST(Choice, EveryShapeGetsAConfigurationOfTheList) {
 
 TEST(Choice, SplitsTheLastRoundOfTilesWhereAPlanHasTheMemory) {
   const auto choose = [](Workspace workspace) -> const hopper::GemmKernel& {
-    return hopper::choose_gemm_kernel(4096, 2112, 7168, /*has_residual=*/false, kMultiprocessors,
-                                      workspace);
+    return *hopper::choose_gemm(4096, 2112, 7168, kMultiprocessors, workspace).kernel;
   };
   EXPECT_TRUE(choose(Workspace::kOfPlan).traits.stream_k) << choose(Workspace::kOfPlan).name;
   EXPECT_FALSE(choose(Workspace::kNone).traits.stream_k) << choose(Workspace::kNone).name;
@@ -72,9 +85,7 @@ TEST(Choice, SplitsTheLastRoundOfTilesWhereAPlanHasTheMemory) {
 
 TEST(Choice, DoesNotDependOnEarlierCalls) {
   const auto choose = [](int64_t m, int64_t n, int64_t k) {
-    return hopper::choose_gemm_kernel(m, n, k, /*has_residual=*/false, kMultiprocessors,
-                                      Workspace::kOfPlan)
-        .name;
+    return hopper::choose_gemm(m, n, k, kMultiprocessors, Workspace::kOfPlan).name();
   };
   const std::string first = choose(4096, 7168, 2048);
   choose(1, 8, 16);

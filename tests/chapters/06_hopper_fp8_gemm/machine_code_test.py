@@ -9,6 +9,9 @@ take turns: ptxas sees to it only in loops of a shape that it knows, and without
 and odd), since they take a clock longer: half of them there cost 4 %. Which registers ptxas takes can
 change with code that is far away.
 
+Every instruction of the math warps' K loop is executed at each K block by each warp, so their number is
+bounded: of the loop, or, where it covers a lap of the ring, of one K block in it.
+
 Kernels that divide tiles along K hand over partial sums by flags in global memory: each must hold a
 store that releases and a load that acquires for the whole GPU, and no other kernel has either."""
 
@@ -38,12 +41,16 @@ BANKS = 2
 # FMA keeps its operand, which this is about, the share is near 0 there, too.
 NARROW_MMA = re.compile(r"QGMMA\.64x32x32")
 LEAST_ALTERNATING_OF_FEW = 0.5
+# Where two products take turns, each has 64 FMAs in a row, and ptxas keeps an operand a little longer
+# (0.69, and 2 % faster on an H100 than one product with 0.83).
+LEAST_ALTERNATING_OF_TWO = 0.65
 # Small tiles wait for memory.
 WIDE_MMA = re.compile(r"QGMMA\.64x(128|192|256)x32")
 MOST_IN_ONE_BANK = 0.3
 # Where lanes hold B-scales, one K block of many loads the next ones, behind a branch. If ptxas makes
 # it into predicates instead, the warp waits for the load at once, and its addresses are computed in
-# every K block: that cost 2 to 9 %. (Tiles of 128 x 256 have another way.)
+# every K block: that cost 2 to 9 %. (Tiles of 128 x 256 have another way, and a lap of the ring has
+# one such load, whatever its condition.)
 PREDICATED_LOAD = re.compile(r"@!?P\d+ LDG\.E\.CONSTANT")
 HOLDS_NO_SCALES = "GemmTraitsELi128ELi256E"
 # The load of the next scales must go to the register where they are used. If ptxas copies them there,
@@ -51,6 +58,18 @@ HOLDS_NO_SCALES = "GemmTraitsELi128ELi256E"
 SCALES_LOAD = re.compile(r"LDG\.E\.CONSTANT (R\d+),")
 COPIED_WITHIN = 8  # instructions
 
+# Instructions of a K block by tile, of the loop that covers a lap of the ring and of the one that
+# covers a K block: what ptxas 13.0 makes, and 3 more. The promotion's FFMA are (columns of a
+# warpgroup) / 2 of them, twice as many for tiles of 256 rows. A store of D would add hundreds.
+MOST_IN_LAP = {"128x64": 68, "128x128": 103, "128x192": 142, "64x64": 52, "64x256": 102}
+MOST_IN_LOOP = {"128x64": 114, "128x128": 146, "128x192": 190, "64x64": 98, "128x256": 219,
+                "256x128": 226}
+LEAST_IN_LAP = 4  # K blocks in a row
+# The fields of GemmTraits in a kernel's mangled name.
+FIELDS = ["tile_m", "tile_n", "mma_n", "warpgroups_along_n", "stages", "cluster_m", "cluster_n",
+          "split_k", "output_slots", "output_group", "direct_output", "writes_behind", "stream_k",
+          "fences_together", "swap_ab", "resident_ctas", "two_products", "grouped", "laps"]
+INSTRUCTION_OR_LABEL = re.compile(r"^(\.L\w+):|/\*[0-9a-f]{4,}\*/\s+(.*?);", re.M)
 
 # A store that releases comes behind a barrier; after a load that acquires, L1 is forgotten.
 RELEASE = (r"MEMBAR\.\w+\.GPU\b", r"STG\.E\.STRONG\.GPU\b")
@@ -128,10 +147,55 @@ def share_in_one_bank(code):
     return sum(len(banks) == 1 for banks in found) / len(found)
 
 
+def instructions_of_k_block(code):
+    """(of a K block in the loop that covers a lap, or None; of the loop that covers one K block).
+
+    A K block's MMAs begin with one that starts a new sum. In a lap, such MMAs follow each other in
+    straight code; a loop of one K block is the shortest piece from a label to a branch back to it
+    that holds one."""
+    instructions, labels, loops, starts = [], {}, [], []
+    for label, text in INSTRUCTION_OR_LABEL.findall(code):
+        if label:
+            labels[label] = len(instructions)
+            continue
+        target = re.search(r"\bBRA\b.*`\((\.L\w+)\)", text)
+        if target and target.group(1) in labels:
+            loops.append((labels[target.group(1)], len(instructions)))
+        if "QGMMA" in text and "RZ, !UPT" in text:
+            starts.append(len(instructions))
+        instructions.append(text)
+    in_loops = [end - begin + 1 for begin, end in loops
+                if any(begin <= start <= end for start in starts)]
+    distances = sorted(b - a for a, b in zip(starts, starts[1:]))
+    lap = distances[len(distances) // 2] if len(distances) >= LEAST_IN_LAP else None
+    return lap, min(in_loops)
+
+
+def traits_of(name):
+    """A kernel's GemmTraits."""
+    values = re.findall(r"L[ib](\d+)E", name[name.index("GemmTraits"):])
+    assert len(values) == len(FIELDS), f"{name}: the fields of GemmTraits are not {FIELDS}"
+    return dict(zip(FIELDS, map(int, values)))
+
+
+def check_k_block(name, code):
+    """Fails where a K block takes more instructions than it did."""
+    traits = traits_of(name)
+    tile = f"{traits['tile_m']}x{traits['tile_n']}"
+    lap, loop = instructions_of_k_block(code)
+    assert (lap is None) == (traits["laps"] == 0), f"{name}: laps that are not {traits['laps']}"
+    found, most = (lap, MOST_IN_LAP) if lap else (loop, MOST_IN_LOOP)
+    assert found <= most[tile], (
+        f"{name}: {found} instructions of a K block {'in a lap' if lap else 'in a loop'}; "
+        f"{most[tile]} are allowed")
+    return f"{tile} {found}{' in a lap' if lap else ''}"
+
+
 def check(program, nvcc):
     modules = ptx_modules(program)
     assert set(modules) == {ARCHITECTURE}, sorted(modules)
     count = with_flags = 0
+    k_blocks = set()
     for text in modules[ARCHITECTURE]:
         report, disassembly = machine_code(nvcc, ARCHITECTURE, text)
         check_report(program.name, report, kernel_count(text))
@@ -151,14 +215,17 @@ def check(program, nvcc):
             count += 1
             with_flags += has_flags(name, code)
             predicated = PREDICATED_LOAD.search(code)
-            assert HOLDS_NO_SCALES in name or not predicated, (
+            assert HOLDS_NO_SCALES in name or traits_of(name)["laps"] or not predicated, (
                 f"{name} loads scales in a predicate: {predicated.group(0)}")
             copied = copied_scales(code)
             assert not copied, f"{name} waits for the load of the next scales: {copied}"
             if not is_persistent:
                 continue
+            k_blocks.add(check_k_block(name, code))
             share = alternating_share(code)
-            least = LEAST_ALTERNATING_OF_FEW if NARROW_MMA.search(code) else LEAST_ALTERNATING
+            least = (LEAST_ALTERNATING_OF_FEW if NARROW_MMA.search(code) else
+                     LEAST_ALTERNATING_OF_TWO if traits_of(name)["two_products"] else
+                     LEAST_ALTERNATING)
             assert share >= least, (
                 f"{name}: only {share:.0%} of neighbouring FMAs alternate their operand reuse")
             if WIDE_MMA.search(code):
@@ -170,6 +237,7 @@ def check(program, nvcc):
     assert with_flags == expected > 0, (
         f"{with_flags} kernels release and acquire; {expected} configurations divide tiles")
     print(f"{count} kernels: as they should be; {with_flags} hand over partial sums")
+    print("instructions of a K block and warp: " + ", ".join(sorted(k_blocks)))
 
 
 if __name__ == "__main__":

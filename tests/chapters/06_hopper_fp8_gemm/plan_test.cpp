@@ -74,15 +74,28 @@ TEST_F(Plan, HasTheChosenConfiguration) {
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, beta, /*seed=*/9, Fill::kNormal);
     DeviceProblem on_device(problem);
-    const hopper::GemmKernel& expected = hopper::choose_gemm_kernel(
-        m, n, k, beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
-        hopper::Workspace::kOfPlan);
+    const hopper::GemmChoice expected = hopper::choose_gemm(
+        m, n, k, device_attribute(cudaDevAttrMultiProcessorCount), hopper::Workspace::kOfPlan);
     const GemmPlan plan(on_device.arguments());
-    EXPECT_EQ(&plan.kernel(), &expected) << plan.kernel().name << ", not " << expected.name;
+    EXPECT_EQ(plan.choice(), expected) << plan.choice().name() << ", not " << expected.name();
     launch_once(on_device, plan);
-    expect_verified_or_modelled(on_device.arguments(), expected,
+    expect_verified_or_modelled(on_device.arguments(), *expected.kernel,
                                 float64_reference(on_device.arguments()));
   }
+}
+
+TEST_F(Plan, GivesTheSameBitsInBothLaunchOrders) {
+  const Size size = by_device<Size>({300, 520, 7168}, {24, 328, 1040});
+  const BlockwiseProblem problem =
+      make_blockwise_problem(size.m, size.n, size.k, 0.5f, /*seed=*/12, Fill::kNormal);
+  DeviceProblem on_device(problem);
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    if (!hopper::has_launch_orders(kernel)) return;
+    const hopper::GemmChoice choice(kernel, hopper::LaunchOrder::kGpcByGpc);
+    const GemmPlan across(on_device.arguments(), kernel), by_gpc(on_device.arguments(), choice);
+    EXPECT_EQ(by_gpc.choice(), choice);
+    EXPECT_EQ(launch_once(on_device, by_gpc), launch_once(on_device, across)) << choice.name();
+  });
 }
 
 TEST_F(Plan, Moves) {

@@ -52,10 +52,9 @@ TEST_F(Shapes, EveryConfigurationAndTheChosenOneAreVerified) {
     SCOPED_TRACE("the chosen configuration");
     on_device.poison_d();
     hopper::blockwise_fp8_gemm(on_device.arguments(), kDefaultStream);
-    const hopper::GemmKernel& chosen = hopper::choose_gemm_kernel(
-        c.m, c.n, c.k, c.beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
-        hopper::Workspace::kNone);
-    expect_verified_or_modelled(on_device.arguments(), chosen, reference);
+    const hopper::GemmChoice chosen = hopper::choose_gemm(
+        c.m, c.n, c.k, device_attribute(cudaDevAttrMultiProcessorCount), hopper::Workspace::kNone);
+    expect_verified_or_modelled(on_device.arguments(), *chosen.kernel, reference);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "common/simulator/clock/timing_table.hpp"
@@ -96,6 +97,35 @@ TEST(Machine, PlacesGoFromGpcToGpc) {
   // On another number of SMs each has a place too.
   EXPECT_EQ(places_of(*find_machine("h100"), 3, 1).size(), 3u);
   EXPECT_EQ(places_of(*find_machine("h100"), 200, 1).size(), 200u);
+}
+
+/// GPCs of the places in their order, one letter each: a lone pair's SM is an L, an SM of the n-th
+/// GPC the n-th letter of the alphabet.
+std::string gpcs_of(const std::vector<Place>& places, uint32_t lone_sms) {
+  std::string letters;
+  for (const Place& place : places)
+    letters += place.first_sm < lone_sms ? 'L' : static_cast<char>('a' + place.gpc);
+  return letters;
+}
+
+TEST(Machine, WithoutClusterDimensionsNeighboursShareAGpc) {
+  // Read from %smid on an H100, whose order of the GPCs differs from launch to launch.
+  const MachineDescription& h100 = machine("h100");
+  const auto places = [&](uint64_t ctas) {
+    return gpcs_of(places_by_gpc(h100, h100.sm_count, ctas), 2 * h100.lone_pairs);
+  };
+  EXPECT_EQ(places(6), "LLLLLL");
+  EXPECT_EQ(places(17), "LLLLLLLLaabcdefgh");
+  // One SM of each pair: the smallest GPC has four pairs.
+  EXPECT_EQ(places(66), "LLLLLLLLaaaaaaaabbbbbbbbccccccccddddddddeeeeeeeefffffffggggggghhhh");
+  const std::vector<Place> all = places_by_gpc(h100, h100.sm_count, 1000);
+  EXPECT_EQ(all.size(), h100.sm_count);
+  std::set<uint32_t> sms;
+  for (const Place& place : all) sms.insert(place.first_sm);
+  EXPECT_EQ(sms.size(), h100.sm_count);
+  int changes = 0;
+  for (size_t i = 1; i < all.size(); ++i) changes += all[i].gpc != all[i - 1].gpc ? 1 : 0;
+  EXPECT_LE(changes, static_cast<int>(h100.gpc_sms.size()) + static_cast<int>(h100.lone_pairs));
 }
 
 TEST(Machine, RefusesPtxOfAnotherArchitecture) {
