@@ -164,7 +164,7 @@ TEST(ScaleLayout, HoldsEveryScaleOnceAndZerosElsewhere) {
     }
     for (size_t at = 0; at < atoms.size(); ++at) {
       EXPECT_LE(seen[at], 1);
-      if (seen[at] == 0) EXPECT_EQ(atoms[at], 0);
+      EXPECT_TRUE(seen[at] == 1 || atoms[at] == 0);
     }
   }
 }
@@ -258,22 +258,25 @@ TEST(BlockScaledReference, IsTheSumOfScaledProducts) {
 }
 
 TEST(BlockScaledReference, ComesCloseToTheProductOfTheUnquantisedMatrices) {
-  // A sum of 512 products of normal numbers: its deviation is 22.6. A wrong scale or factor would
-  // be off by as much as the sum itself.
+  // Sums of 512 products of normal numbers deviate by 22.6. Rounding adds about 4 % to a product of
+  // e4m3 elements and 17 % to one of e2m1, so 0.9 and 3.9 to a sum; half as much again is allowed.
+  // A wrong scale or factor would be off by as much as the sum itself.
   constexpr int64_t kM = 4, kN = 8, kK = 512;
   const RandomNormal a(5, 0), b(5, 1);
-  const double allowed[] = {2.5, 8, 8};
+  const double allowed[] = {1.35, 5.9, 5.9};
   for (int format = 0; format < 3; ++format) {
     const auto problem =
         make_block_scaled_problem(kFormats[format], kM, kN, kK, 0, 5, Fill::kNormal);
     const BlockwiseReference reference = block_scaled_reference(problem);
+    double squares = 0;
     for (int64_t row = 0; row < kM; ++row) {
       for (int64_t column = 0; column < kN; ++column) {
         double exact = 0;
         for (int64_t k = 0; k < kK; ++k) exact += double{a(row * kK + k)} * b(column * kK + k);
-        EXPECT_NEAR(reference.d[row * kN + column], exact, allowed[format]);
+        squares += std::pow(reference.d[row * kN + column] - exact, 2);
       }
     }
+    EXPECT_LT(std::sqrt(squares / (kM * kN)), allowed[format]);
   }
 }
 
