@@ -6,6 +6,7 @@
 #include "common/device/cluster.cuh"
 #include "common/device/cluster_launch_control.cuh"
 #include "common/device/convert.cuh"
+#include "common/device/convert_narrow.cuh"
 #include "common/device/device_flag.cuh"
 #include "common/device/elect.cuh"
 #include "common/device/fence.cuh"
@@ -57,6 +58,8 @@ __global__ void barriers(uint32_t* result) {
   ptx::cluster_wait();
   if (ptx::elect_one()) result[0] = done;
   result[1] = ptx::pack_bf16x2(ptx::unpack_bf16_low(done), ptx::unpack_bf16_high(done));
+  const float value = ptx::unpack_bf16_low(done);
+  result[2] = ptx::pack_e4m3x2(value, value) + ptx::round_up_to_ue8m0(value);
 }
 
 __global__ void shared_and_global_words(uint32_t* flag, float* result) {

@@ -100,7 +100,6 @@ __global__ void four_bits(const __grid_constant__ FourBitsArguments args) {
   ptx::fence_proxy_async_shared();
   __syncthreads();
   const Tmem tmem = Tmem::from_shared(&shared.tmem_address);
-  int64_t loaded = begin;
   if (first_warp) {
     if (ptx::elect_one()) {
       shared.loaded.arrive_and_expect_bytes(kCopiedBytes);
@@ -110,7 +109,7 @@ __global__ void four_bits(const __grid_constant__ FourBitsArguments args) {
     __syncwarp();
   }
   shared.loaded.wait(0);
-  loaded = clock64();
+  const int64_t loaded = clock64();
   if (first_warp) {
     if (ptx::elect_one()) multiply(tmem.addr, shared);
     __syncwarp();
@@ -119,7 +118,13 @@ __global__ void four_bits(const __grid_constant__ FourBitsArguments args) {
   ptx::tcgen05_fence_after_thread_sync();
   const int64_t end = clock64();
   if (threadIdx.x < kShownBytes) args.first_bytes[threadIdx.x] = shared.a[threadIdx.x];
-  write_lab_row(TmemAddress{tmem.addr}, args.d, /*factor=*/1);
+  float row[kLabTile];
+  TmemAddress{tmem.addr}.load_32x32b(row);
+  TmemAddress::wait_load(row);
+#pragma unroll
+  for (int column = 0; column < kLabTile; ++column) {
+    args.d[threadIdx.x * kLabTile + column] = row[column];
+  }
   if (threadIdx.x == 0) {
     *args.mma_cycles = end - loaded;
     *args.cycles = end - begin;

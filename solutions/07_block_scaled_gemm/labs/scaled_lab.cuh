@@ -39,7 +39,8 @@ constexpr uint32_t kLabThreads = 128;  ///< that read D, one row each
 
 /// Elements of one operand: normal random numbers whose magnitude changes from block to block by up
 /// to 2^5, so that each block needs its own scale.
-inline BlockScaledMatrix make_lab_operand(BlockFormat format, int64_t k, uint64_t stream) {
+inline BlockScaledMatrix make_lab_operand(BlockFormat format, int64_t rows, int64_t k,
+                                          uint64_t stream) {
   constexpr uint64_t kSeed = 1;
   const RandomNormal normal(kSeed, stream), magnitude(kSeed, stream + 2);
   const auto source = [&](int64_t row, int64_t column) {
@@ -47,37 +48,39 @@ inline BlockScaledMatrix make_lab_operand(BlockFormat format, int64_t k, uint64_
     const int exponent = static_cast<int>(std::fabs(magnitude(block)) * 2);
     return std::ldexp(normal(row * k + column), exponent);
   };
-  return quantise_block_scaled(format, kLabTile, k, source);
+  return quantise_block_scaled(format, rows, k, source);
 }
 
-/// The labs' problem: `k_blocks` rows of 128 bytes along K.
-inline BlockScaledProblem make_lab_problem(BlockFormat format, int64_t k_blocks = 1) {
+/// The labs' problem: `k_blocks` rows of 128 bytes along K, M and N are `rows`.
+inline BlockScaledProblem make_lab_problem(BlockFormat format, int64_t k_blocks = 1,
+                                           int64_t rows = kLabTile) {
   const int64_t k = k_blocks * block_k(format);
-  return {.m = kLabTile,
-          .n = kLabTile,
+  return {.m = rows,
+          .n = rows,
           .k = k,
           .beta = 0,
           .fill = Fill::kNormal,
-          .a = make_lab_operand(format, k, 0),
-          .b = make_lab_operand(format, k, 1),
+          .a = make_lab_operand(format, rows, k, 0),
+          .b = make_lab_operand(format, rows, k, 1),
           .c = {}};
 }
 
 /// A map of an operand's bytes in boxes of 128 rows × 128 bytes, swizzled by 128 bytes.
-inline CUtensorMap lab_operand_map(const char* name, const void* data, int64_t row_bytes) {
+inline CUtensorMap lab_operand_map(const char* name, const void* data, int64_t row_bytes,
+                                   int64_t rows = kLabTile) {
   return make_tensor_map({.name = name,
                           .data = data,
                           .type = CU_TENSOR_MAP_DATA_TYPE_UINT8,
                           .element_bytes = 1,
                           .inner = static_cast<uint64_t>(row_bytes),
-                          .outer = kLabTile,
+                          .outer = static_cast<uint64_t>(rows),
                           .stride_bytes = static_cast<uint64_t>(row_bytes),
                           .box_inner = kBlockScaledRowBytes,
                           .box_outer = kLabTile,
                           .swizzle = CU_TENSOR_MAP_SWIZZLE_128B});
 }
 
-/// Compares D [128, 128] with float64.
+/// Compares D with float64.
 template <class Output>
 Comparison compare_lab(const BlockScaledProblem& problem, const std::vector<Output>& d) {
   return compare_with_reference(d, problem.n, block_scaled_reference(problem));
@@ -110,17 +113,6 @@ __device__ __forceinline__ void meet_at_tensor_memory() {
   ptx::tcgen05_fence_before_thread_sync();
   __syncthreads();
   ptx::tcgen05_fence_after_thread_sync();
-}
-
-/// A thread of warps 0 to 3, after the MMA: its row of D, times `factor`, to `d` [128, 128].
-__device__ __forceinline__ void write_lab_row(TmemAddress from, float* d, float factor) {
-  float row[kLabTile];
-  from.load_32x32b(row);
-  TmemAddress::wait_load(row);
-#pragma unroll
-  for (int column = 0; column < kLabTile; ++column) {
-    d[threadIdx.x * kLabTile + column] = row[column] * factor;
-  }
 }
 
 }  // namespace bw
