@@ -16,14 +16,14 @@ namespace bw {
 /// columns of D.
 template <BlockFormat format, int BM, int BN, int b_scale_parts>
 struct BlockScaledTilePayload {
-  static constexpr int kAtoms = scale_atoms_per_k_block(format);         ///< along K
-  static constexpr uint32_t kATileBytes = BM * kBlockScaledRowBytes;     ///< bytes of a tile of A
-  static constexpr uint32_t kBTileBytes = BN * kBlockScaledRowBytes;     ///< bytes of a tile of B
-  static constexpr uint32_t kScalePartBytes = kAtoms * kScaleAtomBytes;  ///< of 128 rows
-  static constexpr uint32_t kAScalesBytes = kScalePartBytes;             ///< bytes of SFA
-  static constexpr uint32_t kBScalesBytes = b_scale_parts * kScalePartBytes;  ///< bytes of SFB
+  static constexpr int kAtoms = scale_atoms_per_k_block(format);          ///< along K
+  static constexpr uint32_t kATileBytes = BM * kBlockScaledRowBytes;      ///< bytes of a tile of A
+  static constexpr uint32_t kBTileBytes = BN * kBlockScaledRowBytes;      ///< bytes of a tile of B
+  static constexpr uint32_t kScalePartBytes = kAtoms * kScaleAtomBytes;   ///< of 128 rows
+  static constexpr uint32_t kSfaBytes = kScalePartBytes;                  ///< bytes of SFA
+  static constexpr uint32_t kSfbBytes = b_scale_parts * kScalePartBytes;  ///< bytes of SFB
   /// What TMA brings per stage and CTA, at the edges of the matrices too (zero fill counts).
-  static constexpr uint32_t kStageBytes = kATileBytes + kBTileBytes + kAScalesBytes + kBScalesBytes;
+  static constexpr uint32_t kStageBytes = kATileBytes + kBTileBytes + kSfaBytes + kSfbBytes;
 
   static constexpr uint32_t kSwizzleRepeatBytes = 1024;  ///< tiles start at multiples of it
   static_assert(BM == kScaleAtomRows, "a CTA has the 128 rows of an atom of A-scales");
@@ -34,20 +34,19 @@ struct BlockScaledTilePayload {
   struct Storage {
     alignas(kSwizzleRepeatBytes) uint8_t a[NumStages][kATileBytes];  ///< tiles of A
     alignas(kSwizzleRepeatBytes) uint8_t b[NumStages][kBTileBytes];  ///< tiles of B
-    alignas(128) uint8_t a_scales[NumStages][kAScalesBytes];         ///< A's scales
-    alignas(128) uint8_t b_scales[NumStages][kBScalesBytes];         ///< B's scales
+    alignas(128) uint8_t sfa[NumStages][kSfaBytes];                  ///< A's scales
+    alignas(128) uint8_t sfb[NumStages][kSfbBytes];                  ///< B's scales
   };
 
-  uint8_t* a;         ///< tiles of A
-  uint8_t* b;         ///< tiles of B
-  uint8_t* a_scales;  ///< A's scales
-  uint8_t* b_scales;  ///< B's scales
+  uint8_t* a;    ///< tiles of A
+  uint8_t* b;    ///< tiles of B
+  uint8_t* sfa;  ///< A's scales
+  uint8_t* sfb;  ///< B's scales
 
   /// The payload that lies in this storage.
   template <int NumStages>
   static __device__ __forceinline__ BlockScaledTilePayload of(Storage<NumStages>& storage) {
-    return BlockScaledTilePayload{storage.a[0], storage.b[0], storage.a_scales[0],
-                                  storage.b_scales[0]};
+    return BlockScaledTilePayload{storage.a[0], storage.b[0], storage.sfa[0], storage.sfb[0]};
   }
 
   /// A's tile of a stage.
@@ -59,12 +58,12 @@ struct BlockScaledTilePayload {
     return b + stage * kBTileBytes;
   }
   /// A's scales of a stage.
-  __device__ __forceinline__ uint8_t* a_scales_tile(uint32_t stage) const {
-    return a_scales + stage * kAScalesBytes;
+  __device__ __forceinline__ uint8_t* sfa_tile(uint32_t stage) const {
+    return sfa + stage * kSfaBytes;
   }
   /// B's scales of a stage, of its `part`-th 128 rows.
-  __device__ __forceinline__ uint8_t* b_scales_tile(uint32_t stage, uint32_t part) const {
-    return b_scales + stage * kBScalesBytes + part * kScalePartBytes;
+  __device__ __forceinline__ uint8_t* sfb_tile(uint32_t stage, uint32_t part) const {
+    return sfb + stage * kSfbBytes + part * kScalePartBytes;
   }
 };
 

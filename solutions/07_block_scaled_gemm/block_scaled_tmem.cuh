@@ -58,13 +58,11 @@ struct BlockScaledTmem {
     return kOverlaps && tile % 2 == 1 ? kSecondAccumulator : 0;
   }
   /// SFA of `set`, from the allocation's first column on.
-  static constexpr __device__ uint32_t a_scales(uint32_t set) {
+  static constexpr __device__ uint32_t sfa(uint32_t set) {
     return kScalesBegin + set * kSetColumns;
   }
   /// SFB of `set`.
-  static constexpr __device__ uint32_t b_scales(uint32_t set) {
-    return a_scales(set) + kAScaleColumns;
-  }
+  static constexpr __device__ uint32_t sfb(uint32_t set) { return sfa(set) + kAScaleColumns; }
 };
 
 }  // namespace bw

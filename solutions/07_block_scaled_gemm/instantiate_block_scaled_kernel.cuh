@@ -65,6 +65,21 @@ std::vector<BlockScaledKernel> kernels_of_format() {
           .gemm = {.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 2}}>(),
       instantiate_block_scaled_kernel<BlockScaledTraits{
           .format = format,
+          .gemm = {.mma_m = 256, .mma_n = 192, .cta_group = 2, .cluster_m = 2}}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{.format = format,
+                                                        .gemm = {.mma_m = 256,
+                                                                 .mma_n = 256,
+                                                                 .cta_group = 2,
+                                                                 .cluster_m = 2,
+                                                                 .cluster_n = 2,
+                                                                 .scheduling = kClc},
+                                                        .accumulators = kOverlapping}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{
+          .format = format,
+          .gemm = {.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 4, .cluster_n = 2},
+          .accumulators = kOverlapping}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{
+          .format = format,
           .gemm = {.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 2},
           .accumulators = kOverlapping}>(),
   };

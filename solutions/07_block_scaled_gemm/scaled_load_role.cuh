@@ -23,9 +23,9 @@ __device__ __forceinline__ void load_scales(const BlockScaledCta<Config>& cta,
   const int32_t k = k_block * (Config::Payload::kScalePartBytes / kScaleMapUnitBytes);
   const uint32_t part = kSlices == 2 ? cluster.rank % 2 * kPartsOfSlice : 0;
   const uint16_t pair = static_cast<uint16_t>(3u << (cluster.rank & ~1u));
-  load_operand<kGroup, /*slices=*/1>(payload.a_scales_tile(stage), cta.args.a_scales, full, k,
+  load_operand<kGroup, /*slices=*/1>(payload.sfa_tile(stage), cta.args.a_scales, full, k,
                                      row / kScaleAtomRows, /*mask=*/0);
-  load_operand<kGroup, kSlices>(payload.b_scales_tile(stage, part), cta.scaled.b_scales, full, k,
+  load_operand<kGroup, kSlices>(payload.sfb_tile(stage, part), cta.scaled.b_scales, full, k,
                                 column / kScaleAtomRows + part, pair);
 }
 

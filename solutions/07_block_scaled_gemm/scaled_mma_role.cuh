@@ -18,31 +18,30 @@ namespace bw {
 /// One lane: copies the scales of the K block in `stage` to a set of columns, atom by atom; in a
 /// pair, of both CTAs. Asynchronous; this lane's later MMAs come after it.
 template <class Config>
-__device__ __forceinline__ void copy_scales(const typename Config::Payload& payload, uint32_t stage,
-                                            uint32_t a_scales, uint32_t b_scales) {
+__device__ __forceinline__ void copy_sf_tmem(const typename Config::Payload& payload,
+                                             uint32_t stage, uint32_t sfa, uint32_t sfb) {
   using Tmem = typename Config::Tmem;
-  const uint64_t a = make_scale_atom_descriptor(ptx::shared_address(payload.a_scales_tile(stage)));
-  const uint64_t b =
-      make_scale_atom_descriptor(ptx::shared_address(payload.b_scales_tile(stage, 0)));
+  const uint64_t a = make_scale_atom_descriptor(ptx::shared_address(payload.sfa_tile(stage)));
+  const uint64_t b = make_scale_atom_descriptor(ptx::shared_address(payload.sfb_tile(stage, 0)));
 #pragma unroll
   for (int atom = 0; atom < Tmem::kAtoms; ++atom) {
     ptx::tcgen05_cp_32x128b_warpx4<Config::kCtaGroup>(
-        a_scales + atom * kScaleAtomColumns, advance_descriptor(a, atom * kScaleAtomBytes));
+        sfa + atom * kScaleAtomColumns, advance_descriptor(a, atom * kScaleAtomBytes));
 #pragma unroll
     for (int part = 0; part < Config::kBScaleParts; ++part) {
       ptx::tcgen05_cp_32x128b_warpx4<Config::kCtaGroup>(
-          b_scales + atom * Tmem::kBAtomColumns + part * kScaleAtomColumns,
+          sfb + atom * Tmem::kBAtomColumns + part * kScaleAtomColumns,
           advance_descriptor(b, (part * Tmem::kAtoms + atom) * kScaleAtomBytes));
     }
   }
 }
 
-/// One lane: D (+)= A · Bᵀ over the K block in `stage`, with the scales at `a_scales` and
-/// `b_scales`.
+/// One lane: D (+)= A · Bᵀ over the K block in `stage`, with the scales at `sfa` and
+/// `sfb`.
 template <class Config>
 __device__ __forceinline__ void multiply_scaled_block(const typename Config::Payload& payload,
-                                                      uint32_t stage, uint32_t d, uint32_t a_scales,
-                                                      uint32_t b_scales, bool accumulate) {
+                                                      uint32_t stage, uint32_t d, uint32_t sfa,
+                                                      uint32_t sfb, bool accumulate) {
   using Tmem = typename Config::Tmem;
   constexpr BlockFormat kFormat = Config::kFormat;
   const uint64_t a =
@@ -58,8 +57,7 @@ __device__ __forceinline__ void multiply_scaled_block(const typename Config::Pay
     ptx::tcgen05_mma_block_scaled<kFormat, Config::kCtaGroup>(
         d, advance_descriptor(a, mma * kBlockScaledMmaBytes),
         advance_descriptor(b, mma * kBlockScaledMmaBytes), instruction,
-        a_scales + atom * kScaleAtomColumns, b_scales + atom * Tmem::kBAtomColumns,
-        accumulate || mma > 0);
+        sfa + atom * kScaleAtomColumns, sfb + atom * Tmem::kBAtomColumns, accumulate || mma > 0);
   }
 }
 
@@ -131,9 +129,9 @@ __device__ __forceinline__ void multiply_scaled(const BlockScaledCta<Config>& ct
       const uint32_t set = sets.acquire();
       if (ptx::elect_one()) {
         const uint32_t index = operands.tile_index();
-        const uint32_t a_scales = tmem + Tmem::a_scales(set), b_scales = tmem + Tmem::b_scales(set);
-        copy_scales<Config>(operands.payload(), index, a_scales, b_scales);
-        multiply_scaled_block<Config>(operands.payload(), index, d, a_scales, b_scales + skipped,
+        const uint32_t sfa = tmem + Tmem::sfa(set), sfb = tmem + Tmem::sfb(set);
+        copy_sf_tmem<Config>(operands.payload(), index, sfa, sfb);
+        multiply_scaled_block<Config>(operands.payload(), index, d, sfa, sfb + skipped,
                                       /*accumulate=*/k_block > 0);
         release_input(cta, operands.barrier());
       }

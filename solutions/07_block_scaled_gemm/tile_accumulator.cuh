@@ -47,7 +47,7 @@ class TileAccumulator {
   }
 
  private:
-  static constexpr int kChunkColumns = kColumns % 64 == 0 ? 64 : kColumns % 32 == 0 ? 32 : 16;
+  static constexpr int kChunkColumns = kColumns % 32 == 0 ? 32 : 16;
   static constexpr int kChunks = kColumns / kChunkColumns;
   static_assert(kColumns % kChunkColumns == 0, "a thread has a multiple of 16 columns");
 

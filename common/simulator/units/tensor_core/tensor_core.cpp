@@ -67,7 +67,7 @@ void TensorCore::enqueue(Cycle now, const Origin& origin, MmaOperation operation
 }
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, const CopyOperation& operation) {
-  const Times times{.interval = tensor_core_timing::kCopyInterval,
+  const Times times{.interval = tensor_core_timing::interval(operation),
                     .latency = tensor_core_timing::kCopyLatency,
                     .shared_reads = operation.rows * operation.row_bytes / kSharedPassBytes};
   push(now, origin, operation.group, times, operation);

@@ -24,7 +24,15 @@ inline constexpr Cycle kLatencyPairM256Shared = 170;  ///< a pair, M = 256, A in
 inline constexpr Cycle kLatencyPairM128TensorMemoryA = 146;
 inline constexpr Cycle kLatencyPairM128Shared = 165;  ///< a pair, M = 128, A in shared memory
 inline constexpr Cycle kCopyLatency = 168;  ///< tcgen05.cp, the first one; tcgen05.shift likewise
-inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
+inline constexpr Cycle kCopyInterval = 74;  ///< each that follows, of 128 rows of 32 bytes
+/// Shared memory that a copy of another shape reads in a cycle. Source: cicuvc,
+/// "nvidia-sass-document" (3e4430d, September 2026), UTCCP on a B200: 2,048 more copies of
+/// .32x128b.warpx4 by four warps take 16,376 more cycles, 8 each. Not measured: one issuing thread,
+/// MMAs beside them.
+inline constexpr Cycle kCopyBytesPerCycle = 64;
+/// Added to the latency of dense MMAs by block scaling; the intervals are the same (source as
+/// above, MXF8 and MXF4 with N >= 64, M = 128 of a CTA and M = 256 of a pair).
+inline constexpr Cycle kScaledLatency = 1, kScaledPairLatency = 3;
 
 /// Cycles that the tensor core itself needs.
 [[nodiscard]] inline Cycle tensor_cycles(const MmaOperation& mma) {
@@ -37,6 +45,13 @@ inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
   const Cycle a_bytes = mma.a_in_tensor_memory ? 0 : mma.shape.m / group * kMmaKBytes;
   const Cycle b_bytes = mma.shape.n / group * mma.shape.b_k_bytes();
   return (a_bytes + b_bytes) / kSharedBytesPerCycle;
+}
+
+/// Cycles between two copies of a full queue.
+[[nodiscard]] inline Cycle interval(const CopyOperation& copy) {
+  constexpr Cycle kLargestBytes = 4096;
+  const Cycle bytes = Cycle{copy.rows} * copy.row_bytes;
+  return bytes == kLargestBytes ? kCopyInterval : std::max<Cycle>(bytes / kCopyBytesPerCycle, 1);
 }
 
 /// Cycles between two MMAs of a full queue.
@@ -56,6 +71,7 @@ inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
     fixed = tensor_memory ? kLatencyPairM256TensorMemoryA : kLatencyPairM256Shared;
   else
     fixed = tensor_memory ? kLatencyPairM128TensorMemoryA : kLatencyPairM128Shared;
+  if (mma.scales != 0) fixed += mma.group == 1 ? kScaledLatency : kScaledPairLatency;
   return tensor_cycles(mma) + fixed;
 }
 
