@@ -84,9 +84,9 @@ std::vector<Recipe> recipes() {
   using enum ScaleRounding;
   return {{"e4m3, fp32 for 128", 8, 8 + 32.0 / 128, through_chapter_4},
           {"e4m3, ue8m0 for 32", 8, 8 + 8.0 / 32, block_scaled(kMxfp8, kUp)},
-          {"  scales rounded down", 8, 8 + 8.0 / 32, block_scaled(kMxfp8, kDown)},
+          {"  scale by OCP's recipe", 8, 8 + 8.0 / 32, block_scaled(kMxfp8, kDown)},
           {"e2m1, ue8m0 for 32", 4, 4 + 8.0 / 32, block_scaled(kMxfp4, kUp)},
-          {"  scales rounded down", 4, 4 + 8.0 / 32, block_scaled(kMxfp4, kDown)},
+          {"  scale by OCP's recipe", 4, 4 + 8.0 / 32, block_scaled(kMxfp4, kDown)},
           {"e2m1, ue4m3 for 16", 4, 4 + 8.0 / 16, block_scaled(kNvfp4, kUp)}};
 }
 
@@ -134,7 +134,7 @@ ExitStatus run_scale_accuracy() {
   constexpr float kOutlier = 30;
   const Data normal(1), outliers(kOutlier);
   Comparison all;
-  std::printf("format                  bits   normal   with outliers, the others   became 0\n");
+  std::printf("format                  bits   normal   next to outliers   became 0\n");
   for (const Recipe& recipe : recipes()) {
     double figures[2] = {};
     double zeros = 0;
@@ -154,7 +154,7 @@ ExitStatus run_scale_accuracy() {
       if (!comparison.verified()) return report(comparison, recipe.name);
       all.elements += comparison.elements;
     }
-    std::printf("%-22s %5.2f   %.4f   %19.4f   %13.1f %%\n", recipe.name, recipe.bits, figures[0],
+    std::printf("%-22s %5.2f   %.4f   %16.4f   %6.1f %%\n", recipe.name, recipe.bits, figures[0],
                 figures[1], zeros);
   }
   return print_verdict(all, "the rounding");
