@@ -40,8 +40,6 @@ struct BlockScaledConfig {
     constexpr int kBegin = kScaleAtomRows - std::min(kMmaN & -kMmaN, kScaleAtomRows);
     return (kBegin + kMmaN + kScaleAtomRows - 1) / kScaleAtomRows;
   }();
-  /// CTAs of a pair that load a part of SFB each, for both.
-  static constexpr int kBScaleSlices = kCtaGroup == 2 && kBScaleParts == 2 ? 2 : 1;
 
   using Roles = WarpRolesOf<traits.epilogue_groups()>;  ///< which warp does what
   /// The CTA's place in its cluster.

@@ -16,9 +16,8 @@ struct BlockScaledKernelArguments {
   /// `a_scales`: atoms [ceil(M / 128), atoms along K], box (atoms of a K block) × 1; `b_scales`
   /// isn't used.
   GemmKernelArguments gemm;
-  CUtensorMap
-      b_scales;  ///< atoms [ceil(N / 128), atoms along K], box (of a K block) × (of a slice)
-  float factor;  ///< of A · Bᵀ: the product of the matrices' factors
+  CUtensorMap b_scales;  ///< atoms [ceil(N / 128), atoms along K], box (of a K block) × (of a tile)
+  float factor;          ///< of A · Bᵀ: the product of the matrices' factors
 
   /// One thread: brings the tensor maps into the descriptor cache.
   __device__ __forceinline__ void prefetch_tensor_maps() const {

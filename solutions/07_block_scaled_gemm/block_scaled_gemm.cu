@@ -90,7 +90,7 @@ BlockScaledKernelArguments kernel_arguments(const BlockScaledGemmArguments& g,
       operand_map("B", g.b, g.n, row_bytes, g.b_stride, traits.cta_b_rows() / traits.b_slices());
   gemm.a_scales = scale_map("scales of A", g.a_scales, g.format, g.m, g.k, /*box_parts=*/1);
   arguments.b_scales =
-      scale_map("scales of B", g.b_scales, g.format, g.n, g.k, kernel.b_scale_parts_of_box);
+      scale_map("scales of B", g.b_scales, g.format, g.n, g.k, kernel.b_scale_parts);
   gemm.has_residual = g.beta != 0;
   if (gemm.has_residual) gemm.c = bf16_map("C", g.c, g, g.ldc, kernel.gemm);
   gemm.d = bf16_map("D", g.d, g, g.ldd, kernel.gemm);

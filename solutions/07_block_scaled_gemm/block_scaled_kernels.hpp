@@ -17,7 +17,7 @@ struct BlockScaledKernel {
   std::string name;
   BlockScaledTraits traits;  ///< what it is compiled for
   GemmKernel gemm;           ///< the launch, under the same name, taking BlockScaledKernelArguments
-  int b_scale_parts_of_box;  ///< groups of 128 rows of B whose scales one copy brings
+  int b_scale_parts;         ///< groups of 128 rows of B whose scales a tile needs
 };
 
 /// "mxfp8", "mxfp4", "nvfp4", in the order of BlockFormat.

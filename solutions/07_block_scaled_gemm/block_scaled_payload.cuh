@@ -61,9 +61,9 @@ struct BlockScaledTilePayload {
   __device__ __forceinline__ uint8_t* sfa_tile(uint32_t stage) const {
     return sfa + stage * kSfaBytes;
   }
-  /// B's scales of a stage, of its `part`-th 128 rows.
-  __device__ __forceinline__ uint8_t* sfb_tile(uint32_t stage, uint32_t part) const {
-    return sfb + stage * kSfbBytes + part * kScalePartBytes;
+  /// B's scales of a stage: all atoms along K of the first 128 rows, then of the next.
+  __device__ __forceinline__ uint8_t* sfb_tile(uint32_t stage) const {
+    return sfb + stage * kSfbBytes;
   }
 };
 

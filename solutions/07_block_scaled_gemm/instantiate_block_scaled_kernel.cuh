@@ -47,7 +47,7 @@ BlockScaledKernel instantiate_block_scaled_kernel() {
                  shared_bytes_for_all_columns(sizeof(typename Config::SharedStorage)),
                  reinterpret_cast<const void*>(block_scaled_gemm_kernel<Config>),
                  describe_block_scaled<Config>},
-      Config::kBScaleParts / Config::kBScaleSlices};
+      Config::kBScaleParts};
 }
 
 /// The kernels of one format, from the narrowest tile to the fastest one for large shapes.
@@ -55,6 +55,7 @@ template <BlockFormat format>
 std::vector<BlockScaledKernel> kernels_of_format() {
   constexpr auto kClc = TileScheduling::kLaunchControl;
   constexpr auto kOverlapping = AccumulatorPlan::kOverlapping;
+  constexpr GemmTraits kPair{.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 2};
   return {
       instantiate_block_scaled_kernel<BlockScaledTraits{.format = format,
                                                         .gemm = {.mma_m = 128, .mma_n = 128}}>(),
@@ -62,10 +63,10 @@ std::vector<BlockScaledKernel> kernels_of_format() {
           .format = format, .gemm = {.mma_m = 128, .mma_n = 192, .scheduling = kClc}}>(),
       instantiate_block_scaled_kernel<BlockScaledTraits{
           .format = format,
-          .gemm = {.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 2}}>(),
-      instantiate_block_scaled_kernel<BlockScaledTraits{
-          .format = format,
           .gemm = {.mma_m = 256, .mma_n = 192, .cta_group = 2, .cluster_m = 2}}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{.format = format, .gemm = kPair}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{
+          .format = format, .gemm = kPair, .accumulators = kOverlapping}>(),
       instantiate_block_scaled_kernel<BlockScaledTraits{.format = format,
                                                         .gemm = {.mma_m = 256,
                                                                  .mma_n = 256,
@@ -77,10 +78,6 @@ std::vector<BlockScaledKernel> kernels_of_format() {
       instantiate_block_scaled_kernel<BlockScaledTraits{
           .format = format,
           .gemm = {.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 4, .cluster_n = 2},
-          .accumulators = kOverlapping}>(),
-      instantiate_block_scaled_kernel<BlockScaledTraits{
-          .format = format,
-          .gemm = {.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 2},
           .accumulators = kOverlapping}>(),
   };
 }

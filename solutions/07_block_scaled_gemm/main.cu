@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   bw::CommandLine command_line(
       "D = A * B^T + beta * C with operands whose scales the tensor core applies: MXFP8, MXFP4 or\n"
       "NVFP4, verified against a float64 reference.");
-  options.add_to(command_line);
+  options.add_to(command_line, /*k_unit=*/"32");
   command_line.add("format", options.format, bw::block_format_names(), "of A and B");
   command_line.add_flag("describe", options.describe,
                         "print what the configuration is made of, and end");

@@ -22,7 +22,7 @@ __device__ __forceinline__ void copy_sf_tmem(const typename Config::Payload& pay
                                              uint32_t stage, uint32_t sfa, uint32_t sfb) {
   using Tmem = typename Config::Tmem;
   const uint64_t a = make_scale_atom_descriptor(ptx::shared_address(payload.sfa_tile(stage)));
-  const uint64_t b = make_scale_atom_descriptor(ptx::shared_address(payload.sfb_tile(stage, 0)));
+  const uint64_t b = make_scale_atom_descriptor(ptx::shared_address(payload.sfb_tile(stage)));
 #pragma unroll
   for (int atom = 0; atom < Tmem::kAtoms; ++atom) {
     ptx::tcgen05_cp_32x128b_warpx4<Config::kCtaGroup>(

@@ -126,7 +126,7 @@ class BadInput(ScaledGemmTest):
         self.expect_refused("largest number", beta="1e300")
 
     def test_help(self):
-        self.expect_help("format", "config", "list-configs", "describe")
+        self.expect_help("format", "config", "beta", "k")
         status, output = self.run_program(describe="yes")
         self.assertEqual(status, BAD_INPUT, output)
 
