@@ -13,7 +13,8 @@ namespace bw {
 
 constexpr uint32_t kLabStages = 4;         ///< of the ring
 constexpr uint32_t kLabRoleThreads = 192;  ///< epilogue 128, load 32, MMA 32
-constexpr uint32_t kLabLoadWarp = 4, kLabMmaWarp = 5;
+constexpr uint32_t kLabLoadWarp = 4;       ///< fills the stages
+constexpr uint32_t kLabMmaWarp = 5;        ///< copies scales and multiplies
 
 /// How the thread that copies scales and multiplies keeps the two in order.
 enum class ScaleOrder {
@@ -55,15 +56,16 @@ struct alignas(1024) ScaledRolesStorage {
 };
 
 constexpr int kLabRoleColumns = 256;  ///< D 128, scales at most 4 stages × 2 × 16
+/// Tensor memory of the CTA.
 using LabRoleTmem = TmemAllocation<1, kLabRoleColumns>;
 
 /// The roles of one CTA.
 template <BlockFormat format, ScaleSource source>
 struct ScaledRoles {
-  using Storage = ScaledRolesStorage<format>;
-  using Scales = LabScales<format>;
-  const ScaledRolesArguments& args;  ///< of the kernel
-  Storage& shared;                   ///< of the CTA
+  using Storage = ScaledRolesStorage<format>;  ///< shared memory
+  using Scales = LabScales<format>;            ///< of a K block
+  const ScaledRolesArguments& args;            ///< of the kernel
+  Storage& shared;                             ///< of the CTA
 
   /// One thread initialises the barriers.
   __device__ __forceinline__ void init_barriers() const {

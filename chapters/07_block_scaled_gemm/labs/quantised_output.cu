@@ -80,25 +80,36 @@ BlockScaledMatrix read_back(const std::vector<uint8_t>& codes, const std::vector
   return matrix;
 }
 
-/// D after rounding, compared with the float64 product. e4m3 has three bits of mantissa, so an
-/// element may be off by 2^-4 of itself, or by 2^-10 of its scale if it is subnormal; a scale must
-/// be the smallest power of two that doesn't clip, so it is less than twice the largest element of
-/// its block / 448.
-Comparison compare_rounded(const BlockScaledProblem& problem, const BlockScaledMatrix& d) {
-  constexpr double kLargestE4m3 = 448, kFp32 = 1e-5;
-  const BlockwiseReference reference = block_scaled_reference(problem);
+/// The largest magnitude of each block of D, in float64.
+std::vector<double> largest_of_blocks(const BlockwiseReference& reference) {
   std::vector<double> largest(kLabTile * kBlocks);
   for (size_t i = 0; i < reference.d.size(); ++i)
     largest[i / kBlock] = std::fmax(largest[i / kBlock], std::fabs(reference.d[i]));
-  const auto value = [&](int64_t i) {
-    const int64_t row = i / kLabTile, column = i % kLabTile;
-    return d.element(row, column) * d.scale(row, column / kBlock);
-  };
+  return largest;
+}
+
+/// The scales: powers of two from q to 2 q, where q is the largest magnitude of the block / 448.
+Comparison compare_scales(const BlockwiseReference& reference, const BlockScaledMatrix& d) {
+  constexpr double kLargestE4m3 = 448, kFp32 = 1e-5;
+  const std::vector<double> largest = largest_of_blocks(reference);
+  const auto quotient = [&](int64_t i) { return largest[i] / kLargestE4m3; };
   return compare_elements(
-      kLabTile, kLabTile, value, [&](int64_t i) { return reference.d[i]; },
+      kLabTile, kBlocks, [&](int64_t i) { return d.scale(i / kBlocks, i % kBlocks); },
+      [&](int64_t i) { return 1.5 * quotient(i); },
+      [&](int64_t i) { return (0.5 + kFp32) * quotient(i); });
+}
+
+/// D after rounding, compared with the float64 product. e4m3 has three bits of mantissa, so an
+/// element may be off by 2^-4 of itself, or by 2^-10 of its scale if it is subnormal.
+Comparison compare_rounded(const BlockwiseReference& reference, const BlockScaledMatrix& d) {
+  constexpr double kFp32 = 1e-5;
+  const auto scale = [&](int64_t i) { return d.scale(i / kLabTile, i % kLabTile / kBlock); };
+  return compare_elements(
+      kLabTile, kLabTile,
+      [&](int64_t i) { return d.element(i / kLabTile, i % kLabTile) * scale(i); },
+      [&](int64_t i) { return reference.d[i]; },
       [&](int64_t i) {
-        const double scale = 2 * largest[i / kBlock] / kLargestE4m3;  // at most
-        return std::fmax(std::fabs(reference.d[i]) * 0x1p-4, scale * 0x1p-10) +
+        return std::fmax(std::fabs(reference.d[i]) * 0x1p-4, scale(i) * 0x1p-10) +
                kFp32 * reference.magnitude[i];
       });
 }
@@ -115,9 +126,11 @@ ExitStatus run_quantised_output() {
   run_one_block<kFormat>(a, a_scales, b, b_scales, first.factor(),
                          ToMxfp8{codes.data(), scales.data()}, cycles);
   const BlockScaledMatrix d = read_back(codes.download(), scales.download());
-  const Comparison rounded = compare_rounded(first, d);
+  const BlockwiseReference reference = block_scaled_reference(first);
+  const Comparison scaled = compare_scales(reference, d), rounded = compare_rounded(reference, d);
   std::printf("D        128 x 128 in MXFP8: %zu bytes and %d of scales, relative rms %.4f\n",
               d.values.size(), kScaleAtomBytes, rounded.relative_rms_error);
+  if (!scaled.verified()) return report(scaled, "the scales of D");
   if (!rounded.verified()) return report(rounded, "D in MXFP8");
 
   // The next GEMM: E = D · Bᵀ, from what the first one has left in global memory.

@@ -10,6 +10,7 @@
 namespace bw {
 
 constexpr int kOneBlockColumns = 256;  ///< D takes 128, the scales at most 32
+/// Tensor memory of the CTA.
 using OneBlockTmem = TmemAllocation<1, kOneBlockColumns>;
 
 /// Kernel arguments. `Epilogue` is called by thread r with row r of D, scaled.
