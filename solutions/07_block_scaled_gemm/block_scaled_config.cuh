@@ -15,6 +15,19 @@
 
 namespace bw {
 
+/// Chapter 5's slice of C and D in half its width. With K blocks this cheap, an input stage more is
+/// worth more than wide copies.
+template <GemmTraits traits, int thread_columns>
+struct NarrowOutputSlice : OutputSlice<traits, thread_columns> {
+  using Wide = OutputSlice<traits, thread_columns>;             ///< chapter 5's
+  static constexpr int kColumns = Wide::kColumns / 2;           ///< of a thread, in a slice
+  static constexpr int kPerTile = Wide::kPerTile * 2;           ///< slices of a thread's columns
+  static constexpr uint32_t kDRowBytes = Wide::kDRowBytes / 2;  ///< bytes of a row of a slice of D
+  static constexpr uint32_t kCRowBytes = Wide::kCRowBytes / 2;  ///< bytes of a row of a slice of C
+  static constexpr uint32_t kDBytes = Wide::kDBytes / 2;        ///< bytes of a slice of D
+  static constexpr uint32_t kCBytes = Wide::kCBytes / 2;        ///< bytes of a slice of C
+};
+
 /// Everything that follows from `traits_`. Members have the names of chapter 5's GemmConfig, whose
 /// schedulers, ring of C, order of loads and writer this kernel uses as they are.
 template <BlockScaledTraits traits_>
@@ -48,7 +61,7 @@ struct BlockScaledConfig {
   using Payload = BlockScaledTilePayload<kFormat, kCtaRows, traits.cta_b_rows(), kBScaleParts>;
   /// A tile's columns in registers, on their way out.
   using Accumulator = TileAccumulator<kMmaN, kCtaGroup, typename Roles::Epilogue>;
-  using Slice = OutputSlice<traits, Accumulator::kColumns>;  ///< a piece of the output
+  using Slice = NarrowOutputSlice<traits, Accumulator::kColumns>;  ///< a piece of the output
 
   static constexpr int kNumEpiLoadStages = 2;          ///< stages of the ring of C
   static constexpr int kNumOutputBuffers = 2;          ///< buffers of D that wait for their stores

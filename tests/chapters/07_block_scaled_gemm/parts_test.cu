@@ -100,41 +100,51 @@ TEST(BlockScaledArguments, AKernelOfAnotherFormatIsRefused) {
   }
 }
 
-/// The plan of tensor memory of a pair or a CTA with N columns.
-template <BlockFormat format, int n, AccumulatorPlan plan = AccumulatorPlan::kRing>
-using Plan = typename BlockScaledConfig<BlockScaledTraits{
-    .format = format,
-    .gemm = {.mma_m = 256, .mma_n = n, .cta_group = 2, .cluster_m = 2},
-    .accumulators = plan}>::Tmem;
+/// What a configuration makes of tensor memory.
+struct Plan {
+  int accumulators, accumulator_columns, sets, set_columns, scales_begin, second, shared;
+};
+template <BlockScaledTraits traits>
+Plan plan_of() {
+  using Tmem = typename BlockScaledConfig<traits>::Tmem;
+  return {Tmem::kNumAccumulators, Tmem::kAccumulatorColumns, Tmem::kNumSets,      Tmem::kSetColumns,
+          Tmem::kScalesBegin,     Tmem::kSecondAccumulator,  Tmem::kSharedColumns};
+}
+template <BlockFormat format, int n, AccumulatorPlan accumulators = AccumulatorPlan::kRing>
+Plan pair_plan() {
+  return plan_of<BlockScaledTraits{
+      .format = format,
+      .gemm = {.mma_m = 256, .mma_n = n, .cta_group = 2, .cluster_m = 2},
+      .accumulators = accumulators}>();
+}
 
 /// Accumulators and sets don't share columns, and all are below 512.
-template <class Tmem>
-void expect_plan(int accumulators, int set_columns) {
-  EXPECT_EQ(Tmem::kNumAccumulators, accumulators);
-  EXPECT_EQ(Tmem::kSetColumns, set_columns);
-  EXPECT_LE(Tmem::kNumAccumulators * Tmem::kAccumulatorColumns, Tmem::kScalesBegin);
-  EXPECT_EQ(Tmem::kScalesBegin + Tmem::kNumSets * Tmem::kSetColumns, 512);
-  EXPECT_GE(Tmem::kNumSets, 2);
+void expect_plan(const Plan& plan, int accumulators, int set_columns) {
+  EXPECT_EQ(plan.accumulators, accumulators);
+  EXPECT_EQ(plan.set_columns, set_columns);
+  EXPECT_LE(plan.accumulators * plan.accumulator_columns, plan.scales_begin);
+  EXPECT_EQ(plan.scales_begin + plan.sets * plan.set_columns, 512);
+  EXPECT_GE(plan.sets, 2);
 }
 
 TEST(BlockScaledTmem, TwoAccumulatorsOf256ColumnsLeaveNoRoom) {
   // 128 rows of A and 256 of B: three atoms of 4 columns each, for each four scales of a row.
-  expect_plan<Plan<BlockFormat::kMxfp8, 256>>(1, 12);
-  expect_plan<Plan<BlockFormat::kMxfp4, 256>>(1, 24);
-  expect_plan<Plan<BlockFormat::kNvfp4, 256>>(1, 48);
-  expect_plan<Plan<BlockFormat::kMxfp8, 192>>(2, 12);
-  expect_plan<Plan<BlockFormat::kNvfp4, 192>>(2, 48);
-  expect_plan<Plan<BlockFormat::kMxfp8, 128>>(3, 8);
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 256>(), 1, 12);
+  expect_plan(pair_plan<BlockFormat::kMxfp4, 256>(), 1, 24);
+  expect_plan(pair_plan<BlockFormat::kNvfp4, 256>(), 1, 48);
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 192>(), 2, 12);
+  expect_plan(pair_plan<BlockFormat::kNvfp4, 192>(), 2, 48);
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 128>(), 3, 8);
   // 224 columns may begin at row 96 of an atom and end in the third.
-  expect_plan<Plan<BlockFormat::kMxfp8, 224>>(2, 16);
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 224>(), 2, 16);
 }
 
 TEST(BlockScaledTmem, OverlappingAccumulatorsShareWhatIsMissing) {
-  using Mxfp8 = Plan<BlockFormat::kMxfp8, 256, AccumulatorPlan::kOverlapping>;
-  EXPECT_EQ(Mxfp8::kSharedColumns, 2 * 256 + 2 * 12 - 512);
-  EXPECT_EQ(Mxfp8::kSecondAccumulator + 256, Mxfp8::kScalesBegin);
-  using Nvfp4 = Plan<BlockFormat::kNvfp4, 256, AccumulatorPlan::kOverlapping>;
-  EXPECT_EQ(Nvfp4::kSharedColumns, 2 * 256 + 2 * 48 - 512);
+  const Plan mxfp8 = pair_plan<BlockFormat::kMxfp8, 256, AccumulatorPlan::kOverlapping>();
+  EXPECT_EQ(mxfp8.shared, 2 * 256 + 2 * 12 - 512);
+  EXPECT_EQ(mxfp8.second + 256, mxfp8.scales_begin);
+  const Plan nvfp4 = pair_plan<BlockFormat::kNvfp4, 256, AccumulatorPlan::kOverlapping>();
+  EXPECT_EQ(nvfp4.shared, 2 * 256 + 2 * 48 - 512);
 }
 
 }  // namespace

@@ -24,14 +24,14 @@ inline constexpr Cycle kLatencyPairM256Shared = 170;  ///< a pair, M = 256, A in
 inline constexpr Cycle kLatencyPairM128TensorMemoryA = 146;
 inline constexpr Cycle kLatencyPairM128Shared = 165;  ///< a pair, M = 128, A in shared memory
 inline constexpr Cycle kCopyLatency = 168;  ///< tcgen05.cp, the first one; tcgen05.shift likewise
-inline constexpr Cycle kCopyInterval = 74;  ///< each that follows, of 128 rows of 32 bytes
-/// Shared memory that a copy of another shape reads in a cycle. Source: cicuvc,
-/// "nvidia-sass-document" (3e4430d, September 2026), UTCCP on a B200: 2,048 more copies of
-/// .32x128b.warpx4 by four warps take 16,376 more cycles, 8 each. Not measured: one issuing thread,
-/// MMAs beside them.
-inline constexpr Cycle kCopyBytesPerCycle = 64;
-/// Added to the latency of dense MMAs by block scaling; the intervals are the same (source as
-/// above, MXF8 and MXF4 with N >= 64, M = 128 of a CTA and M = 256 of a pair).
+inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
+/// The same of .32x128b.warpx4 and of .64x128b.warpx2. Source: cicuvc, "nvidia-sass-document"
+/// (3e4430d, September 2026), UTCCP on a B200, four warps that copy: 2,048 more of the former take
+/// 16,376 more cycles; 8,192 of the latter take 137,367. Not measured: one issuing thread, MMAs
+/// beside them.
+inline constexpr Cycle kCopyToAllInterval = 8, kCopyToHalvesInterval = 17;
+/// Added to the latency of dense MMAs by block scaling; the intervals are the same (SemiAnalysis,
+/// as above: MXF8 and MXF4).
 inline constexpr Cycle kScaledLatency = 1, kScaledPairLatency = 3;
 
 /// Cycles that the tensor core itself needs.
@@ -47,11 +47,11 @@ inline constexpr Cycle kScaledLatency = 1, kScaledPairLatency = 3;
   return (a_bytes + b_bytes) / kSharedBytesPerCycle;
 }
 
-/// Cycles between two copies of a full queue.
+/// Cycles between two copies of a full queue. Copies of 32 and of 64 rows go to all quarters.
 [[nodiscard]] inline Cycle interval(const CopyOperation& copy) {
-  constexpr Cycle kLargestBytes = 4096;
-  const Cycle bytes = Cycle{copy.rows} * copy.row_bytes;
-  return bytes == kLargestBytes ? kCopyInterval : std::max<Cycle>(bytes / kCopyBytesPerCycle, 1);
+  constexpr uint32_t kRowsToAll = 32, kRowsToHalves = 64;
+  if (copy.rows == kRowsToAll) return kCopyToAllInterval;
+  return copy.rows == kRowsToHalves ? kCopyToHalvesInterval : kCopyInterval;
 }
 
 /// Cycles between two MMAs of a full queue.
