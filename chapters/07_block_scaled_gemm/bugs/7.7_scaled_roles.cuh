@@ -31,7 +31,8 @@ enum class ScaleSource {
 
 /// One tile's problem on the device.
 struct ScaledRolesArguments {
-  CUtensorMap a, b;         ///< boxes of 128 rows × 128 bytes
+  CUtensorMap a;            ///< boxes of 128 rows × 128 bytes
+  CUtensorMap b;            ///< the same of B
   const uint8_t* a_scales;  ///< kAtoms: atoms along K; kThreads: [row][block]
   const uint8_t* b_scales;  ///< the same of B
   uint32_t k_blocks;        ///< rows of 128 bytes along K
