@@ -33,6 +33,7 @@ struct BlockScaledTmem {
   static constexpr int kSetColumns = kAScaleColumns + kBScaleColumns;      ///< of a set
   static constexpr int kAccumulatorColumns = traits.gemm.mma_n;            ///< fp32, 128 lanes
   static constexpr int kLeastSets = 2;  ///< one is read while the other is written
+  /// Whether there are two accumulators that share columns.
   static constexpr bool kOverlaps = traits.accumulators == AccumulatorPlan::kOverlapping;
 
   /// Accumulators of the ring: as many as leave room for two sets, at most four.
