@@ -84,9 +84,9 @@ std::vector<Recipe> recipes() {
   using enum ScaleRounding;
   return {{"e4m3, fp32 for 128", 8, 8 + 32.0 / 128, through_chapter_4},
           {"e4m3, ue8m0 for 32", 8, 8 + 8.0 / 32, block_scaled(kMxfp8, kUp)},
-          {"  scale by OCP's recipe", 8, 8 + 8.0 / 32, block_scaled(kMxfp8, kDown)},
+          {"  by OCP's recipe", 8, 8 + 8.0 / 32, block_scaled(kMxfp8, kDown)},
           {"e2m1, ue8m0 for 32", 4, 4 + 8.0 / 32, block_scaled(kMxfp4, kUp)},
-          {"  scale by OCP's recipe", 4, 4 + 8.0 / 32, block_scaled(kMxfp4, kDown)},
+          {"  by OCP's recipe", 4, 4 + 8.0 / 32, block_scaled(kMxfp4, kDown)},
           {"e2m1, ue4m3 for 16", 4, 4 + 8.0 / 16, block_scaled(kNvfp4, kUp)}};
 }
 
