@@ -168,6 +168,16 @@ struct ScaledRoles {
   }
 };
 
+/// A thread of the epilogue: its row of D, from tensor memory to global memory.
+__device__ __forceinline__ void write_scaled_row(const ScaledRolesArguments& args, TmemAddress d) {
+  float row[kLabTile];
+  d.load_32x32b(row);
+  TmemAddress::wait_load(row);
+#pragma unroll
+  for (float& value : row) value *= args.factor;
+  write_output_row<kLabTile>(args.d, threadIdx.x, /*column=*/0, row);
+}
+
 /// One CTA of kLabRoleThreads threads.
 template <BlockFormat format, ScaleSource source>
 __global__ void __launch_bounds__(kLabRoleThreads)
@@ -190,12 +200,7 @@ __global__ void __launch_bounds__(kLabRoleThreads)
     if constexpr (source == ScaleSource::kThreads) roles.write_scales();
     shared.done.wait(0);
     ptx::tcgen05_fence_after_thread_sync();
-    float row[kLabTile];
-    TmemAddress{tmem.addr}.load_32x32b(row);
-    TmemAddress::wait_load(row);
-#pragma unroll
-    for (float& value : row) value *= args.factor;
-    write_output_row<kLabTile>(args.d, threadIdx.x, /*column=*/0, row);
+    write_scaled_row(args, TmemAddress{tmem.addr});
   }
   meet_at_tensor_memory();
   if (warp == kLabMmaWarp) {
@@ -210,9 +215,10 @@ struct ScaledRolesRun {
   float milliseconds;     ///< of the kernel
 };
 
-/// Runs the kernel once on `problem`, one tile of 128 × 128.
-template <BlockFormat format, ScaleSource source = ScaleSource::kAtoms>
-ScaledRolesRun run_scaled_roles(const BlockScaledProblem& problem, ScaleOrder order) {
+/// Runs `kernel`, whose scales come from `source`, once on `problem`, one tile of 128 × 128.
+inline ScaledRolesRun run_roles_kernel(void (*kernel)(ScaledRolesArguments), uint32_t shared_bytes,
+                                       ScaleSource source, const BlockScaledProblem& problem,
+                                       ScaleOrder order) {
   const auto scales_of_matrix = [&](const char* name, const BlockScaledMatrix& matrix) {
     return source == ScaleSource::kAtoms ? lay_out_scales(name, matrix) : matrix.scales;
   };
@@ -222,17 +228,25 @@ ScaledRolesRun run_scaled_roles(const BlockScaledProblem& problem, ScaleOrder or
   DeviceBuffer<Bf16> d(size_t{kLabTile} * kLabTile);
   constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
   d.fill_bytes(kPoisonByte);
-  const float milliseconds = run_timed(
-      scaled_roles<format, source>, {1, kLabRoleThreads, sizeof(ScaledRolesStorage<format>)},
-      ScaledRolesArguments{.a = lab_operand_map("A", a.data(), problem.a.row_bytes()),
-                           .b = lab_operand_map("B", b.data(), problem.b.row_bytes()),
-                           .a_scales = a_scales.data(),
-                           .b_scales = b_scales.data(),
-                           .k_blocks = static_cast<uint32_t>(problem.k / block_k(format)),
-                           .factor = problem.factor(),
-                           .d = {reinterpret_cast<uint16_t*>(d.data()), kLabTile, kLabTile},
-                           .order = order});
+  const float milliseconds =
+      run_timed(kernel, {1, kLabRoleThreads, shared_bytes},
+                ScaledRolesArguments{
+                    .a = lab_operand_map("A", a.data(), problem.a.row_bytes()),
+                    .b = lab_operand_map("B", b.data(), problem.b.row_bytes()),
+                    .a_scales = a_scales.data(),
+                    .b_scales = b_scales.data(),
+                    .k_blocks = static_cast<uint32_t>(problem.a.row_bytes() / kBlockScaledRowBytes),
+                    .factor = problem.factor(),
+                    .d = {reinterpret_cast<uint16_t*>(d.data()), kLabTile, kLabTile},
+                    .order = order});
   return {compare_lab(problem, d.download()), milliseconds};
+}
+
+/// Runs the kernel of a format once.
+template <BlockFormat format, ScaleSource source = ScaleSource::kAtoms>
+ScaledRolesRun run_scaled_roles(const BlockScaledProblem& problem, ScaleOrder order) {
+  return run_roles_kernel(scaled_roles<format, source>, sizeof(ScaledRolesStorage<format>), source,
+                          problem, order);
 }
 
 }  // namespace bw
