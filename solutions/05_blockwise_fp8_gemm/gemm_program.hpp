@@ -34,8 +34,8 @@ struct GemmOptions {
   /// Whether the program is to choose.
   bool chooses_config() const { return config != automatic(); }
 
-  /// Adds the options to a command line; this object must outlive its parsing. `k_unit`: what K is a
-  /// multiple of.
+  /// Adds the options to a command line; this object must outlive its parsing. `k_unit`: what K is
+  /// a multiple of.
   void add_to(CommandLine& command_line, const std::string& k_unit = "16") {
     command_line.add("m", m, "rows of A, C and D");
     command_line.add("n", n, "rows of B, columns of C and D; a multiple of 8");
