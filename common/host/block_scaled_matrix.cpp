@@ -22,8 +22,9 @@ float largest_element(BlockFormat format) {
 // The largest magnitude of a row's elements, which are bf16.
 float largest_of_row(const ElementSource& source, int64_t row, int64_t k) {
   float largest = 0;
-  for (int64_t column = 0; column < k; ++column)
+  for (int64_t column = 0; column < k; ++column) {
     largest = std::max(largest, std::fabs(to_float(to_bf16(source(row, column)))));
+  }
   return largest;
 }
 

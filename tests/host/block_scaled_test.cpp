@@ -46,8 +46,9 @@ TEST(NarrowFormats, RoundE2m1ToTheNearestAndToEvenInTheMiddle) {
   for (int i = -8000; i <= 8000; ++i) {
     const float value = static_cast<float>(i) / 1000;
     const float rounded = to_float(to_fp4_e2m1(value));
-    for (uint8_t code = 0; code < 16; ++code)
+    for (uint8_t code = 0; code < 16; ++code) {
       EXPECT_LE(std::fabs(rounded - value), std::fabs(to_float(Fp4E2m1{code}) - value)) << value;
+    }
   }
   // Halfway: the neighbour with an even code.
   const float halfway[][2] = {{0.25, 0}, {0.75, 1}, {1.25, 1}, {1.75, 2},
@@ -129,9 +130,11 @@ TEST(BlockScaledMatrix, PacksTwoElementsOfFourBitsToAByte) {
 TEST(BlockScaledMatrix, Nvfp4HasOneFactorForAll) {
   const auto matrix = quantise_block_scaled(BlockFormat::kNvfp4, 64, 64, TestValues{});
   double largest = 0;
-  for (int64_t row = 0; row < 64; ++row)
-    for (int64_t column = 0; column < 64; ++column)
+  for (int64_t row = 0; row < 64; ++row) {
+    for (int64_t column = 0; column < 64; ++column) {
       largest = std::max<double>(largest, std::fabs(to_float(to_bf16(TestValues{}(row, column)))));
+    }
+  }
   EXPECT_FLOAT_EQ(matrix.factor, static_cast<float>(largest / (448 * 6)));
   EXPECT_EQ(*std::max_element(matrix.scales.begin(), matrix.scales.end()), 0x7e);  // 448
 }
@@ -196,8 +199,9 @@ TEST(ScaleLayout, RefusesScalesWithoutAValue) {
 TEST(BlockScaledK, IsWholeBlocksAndWholeChunks) {
   for (const BlockFormat format : kFormats) {
     EXPECT_NO_THROW(validate_block_scaled_k("K", 32, format));
-    for (const int64_t k : {int64_t{0}, int64_t{16}, int64_t{1000}, int64_t{-32}})
+    for (const int64_t k : {int64_t{0}, int64_t{16}, int64_t{1000}, int64_t{-32}}) {
       EXPECT_THROW(validate_block_scaled_k("K", k, format), Error) << k;
+    }
   }
 }
 
