@@ -74,17 +74,20 @@ BlockScaledMatrix read_back(const std::vector<uint8_t>& codes, const std::vector
   matrix.k = kLabTile;
   matrix.blocks = kBlocks;
   matrix.values = codes;
-  for (int64_t row = 0; row < kLabTile; ++row)
-    for (int64_t block = 0; block < kBlocks; ++block)
+  for (int64_t row = 0; row < kLabTile; ++row) {
+    for (int64_t block = 0; block < kBlocks; ++block) {
       matrix.scales.push_back(atom[scale_offset_in_atom(row, block)]);
+    }
+  }
   return matrix;
 }
 
 /// The largest magnitude of each block of D, in float64.
 std::vector<double> largest_of_blocks(const BlockwiseReference& reference) {
   std::vector<double> largest(kLabTile * kBlocks);
-  for (size_t i = 0; i < reference.d.size(); ++i)
+  for (size_t i = 0; i < reference.d.size(); ++i) {
     largest[i / kBlock] = std::fmax(largest[i / kBlock], std::fabs(reference.d[i]));
+  }
   return largest;
 }
 

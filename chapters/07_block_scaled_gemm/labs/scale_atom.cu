@@ -88,8 +88,9 @@ template <class Code>
 std::vector<uint32_t> run_atom(Order order, DeviceBuffer<uint64_t>& cycles, const Code& code) {
   constexpr uint32_t kByteBits = 8;
   std::vector<uint32_t> scales(kRows);
-  for (uint32_t row = 0; row < kRows; ++row)
+  for (uint32_t row = 0; row < kRows; ++row) {
     for (uint32_t i = 0; i < kScalesPerWord; ++i) scales[row] |= code(row, i) << i * kByteBits;
+  }
   const DeviceBuffer<uint32_t> device_scales(scales);
   DeviceBuffer<uint32_t> words(size_t{kLabThreads} * kScaleAtomColumns);
   run_timed(
@@ -111,9 +112,10 @@ Comparison show(Order order, DeviceBuffer<uint64_t>& cycles) {
               order == Order::kOfTheAtom ? "32 rows to a column" : "row after row");
   for (const uint32_t lane : {0u, 1u, 2u, 31u, 32u, 33u, 127u}) {
     std::printf("lane %3u ", lane);
-    for (uint32_t column = 0; column < kScaleAtomColumns; ++column)
+    for (uint32_t column = 0; column < kScaleAtomColumns; ++column) {
       std::printf("   row %3u",
                   byte_of(rows, (lane * kScaleAtomColumns + column) * kScalesPerWord));
+    }
     std::printf("\n");
   }
   return compare_elements(

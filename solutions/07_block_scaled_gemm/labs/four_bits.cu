@@ -186,10 +186,11 @@ Comparison run_form(const char* name, const BlockScaledProblem& problem,
   const std::vector<uint8_t> shown = first_bytes.download();
   for (uint32_t i = 0; i < kShownBytes; ++i) {
     const bool is_padding = Form::kMmaElements != 64 && i >= kShownBytes / 2;
-    if (is_padding)
+    if (is_padding) {
       std::printf(" --");
-    else
+    } else {
       std::printf(" %02x", shown[i]);
+    }
   }
   std::printf("\n");
   return compare_lab(problem, d.download());

@@ -10,10 +10,12 @@ namespace bw {
 /// The scales of 128 rows in the order of the plain matrix, row after row, in each atom: a mistake.
 std::vector<uint8_t> row_after_row(const BlockScaledMatrix& matrix) {
   std::vector<uint8_t> bytes(scale_bytes(kLabTile, matrix.blocks));
-  for (int64_t row = 0; row < kLabTile; ++row)
-    for (int64_t block = 0; block < matrix.blocks; ++block)
+  for (int64_t row = 0; row < kLabTile; ++row) {
+    for (int64_t block = 0; block < matrix.blocks; ++block) {
       bytes[block / kScaleAtomBlocks * kScaleAtomBytes + row * kScaleAtomBlocks +
             block % kScaleAtomBlocks] = matrix.scales[row * matrix.blocks + block];
+    }
+  }
   return bytes;
 }
 
@@ -70,10 +72,12 @@ ExitStatus run_format(bool other_scales) {
   ScaledMmaLab<format> lab;
   show_wrong("every MMA takes the first one's scales", lab.run({.first_for_all = true}, true));
   show_wrong("scales laid out row after row", lab.run({}, false));
-  if (format == BlockFormat::kMxfp8)
+  if (format == BlockFormat::kMxfp8) {
     show_wrong("B read as e5m2", lab.run({.flipped = kE5m2}, true));
-  if (other_scales || format == BlockFormat::kNvfp4)
+  }
+  if (other_scales || format == BlockFormat::kNvfp4) {
     show_wrong("scales read as the other type", lab.run({.flipped = kOtherScales}, true));
+  }
   return lab.run_right();
 }
 

@@ -121,8 +121,9 @@ Comparison check(const Recipe& recipe, const Data& data, const std::vector<Round
   const std::vector<double> values = element_values(recipe.element_bits);
   const auto smallest = [&](int64_t i) {
     double least = std::fabs(data.value(i));
-    for (const double value : values)
+    for (const double value : values) {
       least = std::fmin(least, std::fabs(value * rounded[i].scale - data.value(i)));
+    }
     return least;
   };
   return compare_elements(

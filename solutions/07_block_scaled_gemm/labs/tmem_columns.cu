@@ -27,12 +27,14 @@ Use use_of() {
     for (int column = first; column < first + count; ++column) ++columns.at(column);
   };
   const int accumulators = Tmem::kOverlaps ? 2 : Tmem::kNumAccumulators;
-  for (int i = 0; i < accumulators; ++i)
+  for (int i = 0; i < accumulators; ++i) {
     mark(use.accumulators,
          Tmem::kOverlaps ? i * Tmem::kSecondAccumulator : i * Tmem::kAccumulatorColumns,
          Tmem::kAccumulatorColumns);
-  for (int set = 0; set < Tmem::kNumSets; ++set)
+  }
+  for (int set = 0; set < Tmem::kNumSets; ++set) {
     mark(use.scales, Tmem::kScalesBegin + set * Tmem::kSetColumns, Tmem::kSetColumns);
+  }
   return use;
 }
 
