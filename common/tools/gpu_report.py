@@ -26,6 +26,7 @@ GROUPS = {
     "03_warp_contexts": ("Shapes", "Overlap"),
     "04_per_k_contexts": ("Shapes",),
     "05_blockwise_fp8_gemm": ("Shapes", "Positions", "Configurations"),
+    "07_block_scaled_gemm": ("Shapes", "Positions", "Configurations"),
 }
 # What a program prints about the machine or the time: no two machines agree.
 _DIFFERS = re.compile(r"^(machine|time|cycles|clock)\b|cycles|GHz|\bus\b|TFLOP|GB/s", re.I)

@@ -148,7 +148,16 @@ const operandLayout = (() => {
     return {passes: total, least: Math.ceil(addresses.length / lanes), perBank: words.map((one) => one.size)};
   }
 
-  return {CHUNK, LINE, MMA_K_BYTES, BANKS, SWIZZLES, ELEMENTS, swizzled, repeatBytes, problem, make, word, hex, passes};
+  // Where scale `scale` (along K) of row `row` of a block-scaled operand is: in atoms of 128 rows and 4
+  // scales, 512 bytes, which one tcgen05.cp.32x128b.warpx4 spreads over 32 lanes of four columns.
+  function scalePlace(row, scale, atomsAlongK) {
+    const rows = 128, scales = 4, lanes = 32, lineBytes = 16;
+    const inAtom = row % rows, lane = inAtom % lanes, column = Math.floor(inAtom / lanes), id = scale % scales;
+    return {atom: Math.floor(row / rows) * atomsAlongK + Math.floor(scale / scales),
+            byte: lane * lineBytes + column * scales + id, lane, column, id};
+  }
+
+  return {CHUNK, LINE, MMA_K_BYTES, BANKS, SWIZZLES, ELEMENTS, swizzled, repeatBytes, problem, make, word, hex, passes, scalePlace};
 })();
 
 if (typeof module !== "undefined") module.exports = operandLayout;

@@ -152,7 +152,20 @@
     byId("fields" + name).replaceChildren(head, body);
   }
 
-  byId("layout").addEventListener("submit", (event) => event.preventDefault());
-  for (const field of document.querySelectorAll("main select, main input")) field.addEventListener("input", show);
+  function showScale() {
+    const count = Math.max(1, Math.trunc(number("scale-count")) || 1);
+    const r = bounded("scale-row", 1048575), s = bounded("scale-number", count - 1);
+    const place = operandLayout.scalePlace(r, s, Math.ceil(count / 4));
+    const lanes = [0, 32, 64, 96].map((quarter) => quarter + place.lane).join(", ");
+    byId("scale-text").textContent =
+        `It is byte ${place.byte} of atom ${place.atom}. The copy of that atom puts it into lanes ${lanes}, ` +
+        `column ${place.column} of the copy's four, byte ${place.id} of the word: the scale factor id.`;
+  }
+
+  for (const form of ["layout", "scales"]) byId(form).addEventListener("submit", (event) => event.preventDefault());
+  for (const field of document.querySelectorAll("main select, main input")) {
+    field.addEventListener("input", field.form === byId("scales") ? showScale : show);
+  }
   show();
+  showScale();
 })();

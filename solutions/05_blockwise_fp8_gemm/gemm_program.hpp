@@ -34,11 +34,12 @@ struct GemmOptions {
   /// Whether the program is to choose.
   bool chooses_config() const { return config != automatic(); }
 
-  /// Adds the options to a command line; this object must outlive its parsing.
-  void add_to(CommandLine& command_line) {
+  /// Adds the options to a command line; this object must outlive its parsing. `k_unit`: what K is
+  /// a multiple of.
+  void add_to(CommandLine& command_line, const std::string& k_unit = "16") {
     command_line.add("m", m, "rows of A, C and D");
     command_line.add("n", n, "rows of B, columns of C and D; a multiple of 8");
-    command_line.add("k", k, "columns of A and B; a multiple of 16");
+    command_line.add("k", k, "columns of A and B; a multiple of " + k_unit);
     command_line.add("beta", beta, "factor of the residual C; 0: no C");
     command_line.add("seed", seed, "seed of the random inputs");
     command_line.add("fill", fill, fill_names(),

@@ -38,6 +38,12 @@ class Exploration(unittest.TestCase):
                        "cta2_256x128_2x1", "cta1_128x192_2x1", "cta1_128x128_2x2_clc"):
             self.prove("05_blockwise_fp8_gemm", f"--m 256 --n 256 --k 1024 --config {config}")
 
+    def test_chapter_7(self):
+        # A set of scales for each input stage; fewer sets than stages; and overlapping accumulators.
+        for config in ("cta1_128x128_1x1", "cta2_256x256_2x1", "cta2_256x256_2x1_overlap"):
+            self.prove("07_block_scaled_gemm", "--m 256 --n 256 --k 2048 --format nvfp4 --config "
+                       f"nvfp4_{config}")
+
 
 if __name__ == "__main__":
     unittest.main()

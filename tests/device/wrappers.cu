@@ -6,6 +6,7 @@
 #include "common/device/cluster.cuh"
 #include "common/device/cluster_launch_control.cuh"
 #include "common/device/convert.cuh"
+#include "common/device/convert_narrow.cuh"
 #include "common/device/device_flag.cuh"
 #include "common/device/elect.cuh"
 #include "common/device/fence.cuh"
@@ -19,9 +20,11 @@
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/tcgen05_alloc.cuh"
 #include "common/device/tcgen05_commit.cuh"
+#include "common/device/tcgen05_copy.cuh"
 #include "common/device/tcgen05_fence.cuh"
 #include "common/device/tcgen05_load_store.cuh"
 #include "common/device/tcgen05_mma.cuh"
+#include "common/device/tcgen05_mma_block_scale.cuh"
 #include "common/device/tma_load.cuh"
 #include "common/device/tma_store.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_dealloc_barrier.cuh"
@@ -55,6 +58,8 @@ __global__ void barriers(uint32_t* result) {
   ptx::cluster_wait();
   if (ptx::elect_one()) result[0] = done;
   result[1] = ptx::pack_bf16x2(ptx::unpack_bf16_low(done), ptx::unpack_bf16_high(done));
+  const float value = ptx::unpack_bf16_low(done);
+  result[2] = ptx::pack_e4m3x2(value, value) + ptx::round_up_to_ue8m0(value);
 }
 
 __global__ void shared_and_global_words(uint32_t* flag, float* result) {
@@ -130,6 +135,10 @@ __global__ void tensor_core(uint32_t* slot_copy) {
   __shared__ SharedMemBarrier barrier;
   ptx::tcgen05_alloc<cta_group>(ptx::shared_address(&slot), 32);
   ptx::tcgen05_mma_f8f6f4<cta_group>(slot, 1, 2, 3, slot != 0);
+  ptx::tcgen05_mma_mxf8f6f4<cta_group>(slot, 1, 2, 3, slot + 4, slot + 8, slot != 0);
+  ptx::tcgen05_mma_mxf4<cta_group>(slot, 1, 2, 3, slot + 4, slot + 8, slot != 0);
+  ptx::tcgen05_mma_mxf4nvf4<cta_group>(slot, 1, 2, 3, slot + 4, slot + 8, slot != 0);
+  ptx::tcgen05_cp_32x128b_warpx4<cta_group>(slot, 1);
   ptx::tcgen05_commit<cta_group>(barrier.address());
   ptx::tcgen05_commit_multicast<cta_group>(barrier.address(), 3);
   ptx::tcgen05_fence_before_thread_sync();

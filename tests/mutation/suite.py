@@ -50,8 +50,8 @@ CTEST = {
     "trace": (KERNELS, "simulator.kept_events", "timeline.model", "simulator.reports"),
 }
 # Programs of tests whose command names the folder that holds them.
-CHAPTERS = ("01_mbarrier_pipeline", "02_tmem_lifecycle", "03_warp_contexts", "04_per_k_contexts",
-            "05_blockwise_fp8_gemm", "06_hopper_fp8_gemm")
+CHAPTERS = tuple(chapter["name"] for chapter in json.loads(
+    (Path(__file__).resolve().parents[2] / "common/chapters.json").read_text(encoding="utf-8")))
 LABS = ("lab_05_multicast", "lab_05_launch_control", "lab_05_dependent_launch", "lab_05_tma_store",
         "program_attention", "program_histogram", "program_cooperative_reduction", "program_stream_k")
 # Unit tests that run kernels.

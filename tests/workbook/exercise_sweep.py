@@ -28,6 +28,8 @@ PROGRAMS = {
         "cta1_128x128_1x1", "cta1_128x256_1x1", "cta1_128x128_1x1_clc", "cta1_128x128_1x1_kgroup2",
         "cta2_256x128_2x1", "cta2_128x256_2x1", "cta2_256x192_2x2_clc")],
     "06_hopper_fp8_gemm": [_SMALL],
+    "07_block_scaled_gemm": [("--format", name.split("_")[0], "--config", name, *_SMALL) for name in (
+        "mxfp8_cta1_128x128_1x1", "mxfp4_cta1_128x192_1x1_clc", "nvfp4_cta2_256x256_2x1_overlap")],
 }
 
 

@@ -3,6 +3,7 @@ common/device and the simulator's own decoding. Skipped where there is no Node."
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import unittest
@@ -60,9 +61,7 @@ def layouts():
                         rows = panel * pick.randint(1, min(4, 256 // panel))
                         rows += -rows % 8 if panel < 8 else 0
                     columns = (
-                        wide * pick.randint(1, 3)
-                        if major == "k"
-                        else 32 // element * pick.randint(1, 5)
+                        wide * pick.randint(1, 3) if major == "k" else 32 // element * pick.randint(1, 5)
                     )
                     found.append(
                         {
@@ -94,6 +93,36 @@ class Layouts(unittest.TestCase):
             check=True,
         )
         return json.loads(result.stdout)
+
+    def test_scales_are_where_the_lab_reads_them_back(self):
+        """The lanes that chapter 7's lab prints, which the text holds: rows in columns 0 to 3."""
+        text = (ROOT / "chapters/07_block_scaled_gemm/README.md").read_text(encoding="utf-8")
+        shown = text.partition("order    32 rows to a column")[2].partition("```")[0]
+        lanes = re.findall(r"^lane +(\d+) +row +(\d+) +row +(\d+) +row +(\d+) +row +(\d+)$", shown, re.M)
+        self.assertGreater(len(lanes), 5)
+        asked = [[int(row), scale] for lane in lanes for row in lane[1:] for scale in range(4)]
+        script = (
+            "const l = require(process.argv[1]); const a = JSON.parse(require('fs').readFileSync(0));"
+            "process.stdout.write(JSON.stringify(a.map(([r, s]) => l.scalePlace(r, s, 1))))"
+        )
+        result = subprocess.run(
+            ["node", "-e", script, str(ROOT / "docs/site/operand_layout.js")],
+            input=json.dumps(asked),
+            stdout=subprocess.PIPE,
+            universal_newlines=True,
+            check=True,
+        )
+        places = iter(json.loads(result.stdout))
+        for lane, *rows in lanes:
+            for column in range(len(rows)):
+                for scale in range(4):
+                    place = next(places)
+                    self.assertEqual(
+                        (place["atom"], place["lane"], place["column"], place["id"]),
+                        (0, int(lane) % 32, column, scale),
+                    )
+                    # A line of the atom is a lane: four words of four scales.
+                    self.assertEqual(place["byte"], (int(lane) % 32 * 4 + column) * 4 + scale)
 
     def test_the_tensor_core_finds_every_chunk_where_the_page_says(self):
         program = build.program(ROOT, build.SIM, "operand_layouts")

@@ -25,6 +25,14 @@ constexpr Cycle kLatencyPairM128TensorMemoryA = 146;
 constexpr Cycle kLatencyPairM128Shared = 165;  // a pair, M = 128, A in shared memory
 constexpr Cycle kCopyLatency = 168;            // tcgen05.cp, the first one; tcgen05.shift likewise
 constexpr Cycle kCopyInterval = 74;            // each that follows
+// Added by block scaling, of MXF8 and of MXF4; the intervals are those of dense MMAs.
+constexpr Cycle kScaledLatency = 1, kScaledPairLatency = 3;
+// Between copies of .32x128b.warpx4 and of .64x128b.warpx2, which read so many bytes. Source:
+// cicuvc, "nvidia-sass-document" (3e4430d, September 2026), UTCCP on a B200, four warps that copy:
+// 2,048 more of the former take 16,376 more cycles; 8,192 of the latter take 137,367. Not measured:
+// one issuing thread, MMAs beside them.
+constexpr uint32_t kBytesToAllQuarters = 512, kBytesToHalves = 1024;
+constexpr Cycle kToAllQuartersInterval = 8, kToHalvesInterval = 17;
 
 /// Cycles that the tensor core itself needs.
 Cycle tensor_cycles(const MmaCost& mma) {
@@ -56,7 +64,14 @@ Cycle latency(const MmaCost& mma) {
     fixed = tensor_memory ? kLatencyPairM256TensorMemoryA : kLatencyPairM256Shared;
   else
     fixed = tensor_memory ? kLatencyPairM128TensorMemoryA : kLatencyPairM128Shared;
+  if (mma.block_scaled) fixed += mma.group == 1 ? kScaledLatency : kScaledPairLatency;
   return tensor_cycles(mma) + fixed;
+}
+
+/// Cycles between two copies of a full queue.
+Cycle copy_interval(uint32_t shared_bytes) {
+  if (shared_bytes == kBytesToAllQuarters) return kToAllQuartersInterval;
+  return shared_bytes == kBytesToHalves ? kToHalvesInterval : kCopyInterval;
 }
 
 /// Cycles of a tcgen05.ld of so many columns. Two loads are published; between and beyond them the
@@ -75,7 +90,7 @@ TensorCoreCost cost_of(const MmaCost& mma) {
 }
 
 TensorCoreCost cost_of_copy(uint32_t shared_bytes) {
-  return {.interval = kCopyInterval,
+  return {.interval = copy_interval(shared_bytes),
           .latency = kCopyLatency,
           .shared_reads = shared_bytes / kSharedBytesPerCycle};
 }

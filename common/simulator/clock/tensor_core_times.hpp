@@ -22,6 +22,7 @@ struct MmaCost {
   bool a_in_tensor_memory = false;  ///< else A is in shared memory
   uint32_t a_row_bytes = 0;         ///< of A, for each row of D
   uint32_t b_row_bytes = 0;         ///< of B, for each column of D
+  bool block_scaled = false;        ///< scales are applied
 };
 
 /// What an operation of the tensor core takes, in cycles.

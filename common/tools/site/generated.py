@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from .. import build, faults
+from .. import build, chapters, faults
 from ..errors import WorkbookError
 from . import code_pages
 
@@ -21,12 +21,8 @@ _EFFECTS = {
 _REFUSED = "Known and refused"
 # The layers of the reference, from the reader's side down: (folder, what it holds).
 _LAYERS = (
-    ("solutions/01_mbarrier_pipeline", "chapter 1: rings of mbarriers"),
-    ("solutions/02_tmem_lifecycle", "chapter 2: tensor memory"),
-    ("solutions/03_warp_contexts", "chapter 3: roles and their scopes"),
-    ("solutions/04_per_k_contexts", "chapter 4: one accumulator for each K block"),
-    ("solutions/05_blockwise_fp8_gemm", "chapter 5: the whole GEMM"),
-    ("solutions/06_hopper_fp8_gemm", "chapter 6: the GEMM on Hopper"),
+    *((f"solutions/{chapter.name}", f"chapter {chapter.number}: {chapter.title}")
+      for chapter in chapters.CHAPTERS),
     ("common/device", "PTX wrappers of one instruction each, and descriptors"),
     ("common/host", "buffers, tensor maps, problems, references"),
     ("common/simulator/cudart", "the CUDA runtime's functions"),

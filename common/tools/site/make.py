@@ -13,8 +13,9 @@ from ..errors import WorkbookError
 from . import code_pages, doxygen, finish, generated, pages, recordings
 
 # The concept pages, in the order in which one needs them.
-CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "warp_specialisation",
-            "deadlock_report", "schedules", "races", "timeline", "profile", "simulator")
+CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "block_scales",
+            "warp_specialisation", "deadlock_report", "schedules", "races", "timeline", "profile",
+            "simulator")
 INTERACTIVE = (("mbarrier.html", "Step through an mbarrier"),
                ("operands.html", "Explore swizzles and descriptors"))
 TIMELINES = tuple((f"timeline_{run.name}.html", f"Timeline: {run.title.split(':')[0].lower()}")

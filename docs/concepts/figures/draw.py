@@ -8,6 +8,8 @@ import sys
 from html import escape
 from pathlib import Path
 
+import block_scaled
+
 HERE = Path(__file__).resolve().parent
 
 _STYLE = """\
@@ -413,6 +415,10 @@ def main(arguments):
     drifted = []
     figures = [(HERE / f"{name}.svg", draw) for name, draw in FIGURES.items()]
     figures += [(HOPPER / f"{name}.svg", draw) for name, draw in HOPPER_FIGURES.items()]
+    figures += [
+        (block_scaled.FOLDER / f"{name}.svg", draw)
+        for name, draw in block_scaled.figures(Figure).items()
+    ]
     for path, draw in figures:
         svg = draw().svg()
         path.parent.mkdir(exist_ok=True)

@@ -1,0 +1,28 @@
+#pragma once
+/// \file
+/// Launching a kernel of chapters 5 and 7: what the device must have, what the runtime must know.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "solutions/05_blockwise_fp8_gemm/gemm_kernels.hpp"
+#include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"
+
+namespace bw {
+
+/// Throws Error for a device that isn't of the sm_100 family, has less shared memory or smaller
+/// clusters than the kernel needs; tells the runtime what the kernel may use and loads it.
+void prepare_gemm_kernel(const GemmKernel& kernel);
+
+/// Clusters of the grid: with static scheduling what the device holds at once, else all pieces.
+/// A cluster lies in one GPC, so that fewer can fit than the multiprocessors would hold. Throws
+/// Error when none does.
+uint32_t clusters_to_launch(const GemmKernel& kernel, const TileRaster& raster);
+
+/// Enqueues a prepared kernel on `stream`. `arguments`: its only parameter. Throws Error for what
+/// CUDA reports.
+void launch_gemm_kernel(const GemmKernel& kernel, uint32_t clusters, const void* arguments,
+                        cudaStream_t stream);
+
+}  // namespace bw

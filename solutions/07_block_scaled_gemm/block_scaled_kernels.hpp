@@ -1,0 +1,37 @@
+#pragma once
+/// \file
+/// The kernels that the library ships, by name.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "solutions/05_blockwise_fp8_gemm/gemm_kernels.hpp"
+#include "solutions/07_block_scaled_gemm/block_scaled_traits.hpp"
+
+namespace bw {
+
+/// One compiled kernel: what a launch of chapter 5's kernels needs, and the format.
+struct BlockScaledKernel {
+  /// `<format>_<chapter 5's name>[_overlap]`
+  std::string name;
+  BlockScaledTraits traits;  ///< what it is compiled for
+  GemmKernel gemm;           ///< the launch, under the same name, taking BlockScaledKernelArguments
+  int b_scale_parts;         ///< groups of 128 rows of B whose scales a tile needs
+};
+
+/// "mxfp8", "mxfp4", "nvfp4", in the order of BlockFormat.
+const std::vector<std::string>& block_format_names();
+
+/// All kernels, by format, then by shape.
+const std::vector<BlockScaledKernel>& block_scaled_kernels();
+
+/// The kernel called `name`. Throws Error, with all names, when there is none.
+const BlockScaledKernel& find_block_scaled_kernel(std::string_view name);
+
+/// The kernel for D [m, n] of this format on `multiprocessors` SMs: the widest tile that leaves no
+/// multiprocessor without work, if one does.
+const BlockScaledKernel& choose_block_scaled_kernel(BlockFormat format, int64_t m, int64_t n,
+                                                    int multiprocessors);
+
+}  // namespace bw

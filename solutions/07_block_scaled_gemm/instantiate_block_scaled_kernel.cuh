@@ -1,0 +1,85 @@
+#pragma once
+/// \file
+/// Compiles a kernel where it is named.
+
+#include <string>
+
+#include "solutions/05_blockwise_fp8_gemm/describe_gemm.hpp"
+#include "solutions/07_block_scaled_gemm/block_scaled_gemm_kernel.cuh"
+#include "solutions/07_block_scaled_gemm/block_scaled_kernels.hpp"
+
+namespace bw::detail {
+
+/// What --describe says: chapter 5's lines, and where the scales are.
+template <class Config>
+KernelDescription describe_block_scaled() {
+  using Tmem = typename Config::Tmem;
+  KernelDescription description = describe_gemm<Config>();
+  description.tile = std::to_string(Config::kCtaRows) + " x " + std::to_string(Config::kMmaN) +
+                     " of D, K blocks of " + std::to_string(block_k(Config::kFormat)) +
+                     " elements; MMA " + std::to_string(Config::traits.mma_m) + " x " +
+                     std::to_string(Config::kMmaN) + ", cta_group " +
+                     std::to_string(Config::kCtaGroup) +
+                     "; scales: " + std::to_string(Tmem::kNumSets) + " sets of " +
+                     std::to_string(Tmem::kSetColumns) + " columns";
+  if (Tmem::kOverlaps) {
+    description.tile +=
+        "; two accumulators share " + std::to_string(Tmem::kSharedColumns) + " columns";
+  }
+  for (SharedPart& part : description.shared) {
+    if (part.name == "A, B, A-scales") part.name = "A, B, scales";
+  }
+  return description;
+}
+
+/// Instantiates the kernel of `traits`.
+template <BlockScaledTraits traits>
+BlockScaledKernel instantiate_block_scaled_kernel() {
+  using Config = BlockScaledConfig<traits>;
+  std::string name =
+      block_format_names()[static_cast<int>(traits.format)] + "_" + gemm_kernel_name(traits.gemm);
+  if (traits.accumulators == AccumulatorPlan::kOverlapping) name += "_overlap";
+  return BlockScaledKernel{
+      name, traits,
+      GemmKernel{name, traits.gemm, Config::Slice::kColumns, Config::Slice::kPerTile,
+                 Config::Tmem::kAccumulatorColumns, Config::Tmem::kNumAccumulators,
+                 Config::Roles::kThreads,
+                 shared_bytes_for_all_columns(sizeof(typename Config::SharedStorage)),
+                 reinterpret_cast<const void*>(block_scaled_gemm_kernel<Config>),
+                 describe_block_scaled<Config>},
+      Config::kBScaleParts};
+}
+
+/// The kernels of one format, from the narrowest tile to the fastest one for large shapes.
+template <BlockFormat format>
+std::vector<BlockScaledKernel> kernels_of_format() {
+  constexpr auto kClc = TileScheduling::kLaunchControl;
+  constexpr auto kOverlapping = AccumulatorPlan::kOverlapping;
+  constexpr GemmTraits kPair{.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 2};
+  return {
+      instantiate_block_scaled_kernel<BlockScaledTraits{.format = format,
+                                                        .gemm = {.mma_m = 128, .mma_n = 128}}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{
+          .format = format, .gemm = {.mma_m = 128, .mma_n = 192, .scheduling = kClc}}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{
+          .format = format,
+          .gemm = {.mma_m = 256, .mma_n = 192, .cta_group = 2, .cluster_m = 2}}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{.format = format, .gemm = kPair}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{
+          .format = format, .gemm = kPair, .accumulators = kOverlapping}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{.format = format,
+                                                        .gemm = {.mma_m = 256,
+                                                                 .mma_n = 256,
+                                                                 .cta_group = 2,
+                                                                 .cluster_m = 2,
+                                                                 .cluster_n = 2,
+                                                                 .scheduling = kClc},
+                                                        .accumulators = kOverlapping}>(),
+      instantiate_block_scaled_kernel<BlockScaledTraits{
+          .format = format,
+          .gemm = {.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 4, .cluster_n = 2},
+          .accumulators = kOverlapping}>(),
+  };
+}
+
+}  // namespace bw::detail

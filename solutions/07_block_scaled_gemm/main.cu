@@ -1,0 +1,110 @@
+/// \file
+/// Runs the block-scaled GEMM on random or position-encoded inputs and verifies it.
+/// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "common/host/comparison.hpp"
+#include "common/host/device_attribute.hpp"
+#include "common/host/event_timer.hpp"
+#include "common/host/program.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
+#include "solutions/07_block_scaled_gemm/block_scaled_gemm.hpp"
+#include "solutions/07_block_scaled_gemm/device_block_scaled_problem.hpp"
+
+namespace {
+
+struct ProgramOptions : bw::GemmOptions {
+  int format = 0;         ///< index into block_format_names(), in the order of bw::BlockFormat
+  bool describe = false;  ///< print what the configuration is made of, and end
+
+  bw::BlockFormat block_format() const { return static_cast<bw::BlockFormat>(format); }
+};
+
+/// The configuration that was named, or the one that fits the shape.
+const bw::BlockScaledKernel& choose_kernel(const ProgramOptions& options) {
+  if (!options.chooses_config()) {
+    return bw::choose_block_scaled_kernel(options.block_format(), options.m, options.n,
+                                          bw::device_attribute(cudaDevAttrMultiProcessorCount));
+  }
+  const bw::BlockScaledKernel& kernel = bw::find_block_scaled_kernel(options.config);
+  const std::string& format = bw::block_format_names()[options.format];
+  bw::require(kernel.traits.format == options.block_format(), "The configuration ", kernel.name,
+              " isn't for the format ", format, "; choose another one, or give --format ",
+              kernel.name.substr(0, kernel.name.find('_')), ".");
+  return kernel;
+}
+
+/// FNV-1a over the bits of D: tells whether two runs gave the very same numbers.
+uint64_t hash_bits(const std::vector<bw::Bf16>& d) {
+  constexpr uint64_t kOffsetBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
+  uint64_t hash = kOffsetBasis;
+  for (const bw::Bf16 value : d) hash = (hash ^ value.bits) * kPrime;
+  return hash;
+}
+
+/// Compares a position-encoded C exactly, everything else with the float64 reference.
+bw::ExitStatus verify(const bw::BlockScaledProblem& problem, const std::vector<bw::Bf16>& d) {
+  if (problem.fill == bw::Fill::kPositionC) {
+    const bw::BlockwiseProblem residual{problem.m,    problem.n, problem.k, problem.beta,
+                                        problem.fill, {},        {},        problem.c};
+    return bw::report(bw::compare_with_residual(d, residual), "D");
+  }
+  return bw::report(bw::compare_with_reference(d, problem.n, bw::block_scaled_reference(problem)),
+                    "D");
+}
+
+/// Copies the problem to the device, runs the kernel once, prints its time, verifies.
+bw::ExitStatus run_and_verify(const ProgramOptions& options, const bw::BlockScaledKernel& kernel) {
+  const bw::BlockScaledProblem problem = bw::make_block_scaled_problem(
+      options.block_format(), options.m, options.n, options.k, static_cast<float>(options.beta),
+      static_cast<uint64_t>(options.seed), static_cast<bw::Fill>(options.fill));
+  const bw::DeviceBlockScaledProblem on_device(problem);
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  const bw::WallTimer wall;
+  const bw::PreparedBlockScaledGemm gemm(on_device.arguments(), kernel);
+  bw::EventTimer timer;
+  timer.start(kDefaultStream);
+  gemm.launch(kDefaultStream);
+  const float milliseconds = timer.stop(kDefaultStream);
+  bw::print_time(milliseconds, bw::gemm_flops(problem.m, problem.n, problem.k), wall.seconds());
+  const std::vector<bw::Bf16> d = on_device.download_d();
+  std::printf("bits     %016llx\n", static_cast<unsigned long long>(hash_bits(d)));
+  return verify(problem, d);
+}
+
+bw::ExitStatus run_program(const ProgramOptions& options) {
+  if (options.list_configs) {
+    bw::list_gemm_kernels(bw::block_scaled_kernels());
+    return bw::kVerified;
+  }
+  bw::validate_block_scaled_k("--k", options.k, options.block_format());
+  options.validate();
+  const bw::BlockScaledKernel& kernel = choose_kernel(options);
+  if (options.describe) {
+    bw::print_description(kernel.name, kernel.gemm.describe());
+    return bw::kVerified;
+  }
+  bw::print_machine();
+  std::printf("format   %s\n", bw::block_format_names()[options.format].c_str());
+  options.print(kernel.name);
+  return run_and_verify(options, kernel);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ProgramOptions options;
+  bw::CommandLine command_line(
+      "D = A * B^T + beta * C with operands whose scales the tensor core applies: MXFP8, MXFP4 or\n"
+      "NVFP4, verified against a float64 reference.");
+  options.add_to(command_line, /*k_unit=*/"32");
+  command_line.add("format", options.format, bw::block_format_names(), "of A and B");
+  command_line.add_flag("describe", options.describe,
+                        "print what the configuration is made of, and end");
+  return bw::run_main(command_line, "07_block_scaled_gemm", argc, argv,
+                      [&] { return run_program(options); });
+}

@@ -1,0 +1,151 @@
+/// \file
+/// What the block-scaled GEMM refuses, and what its configurations make of tensor memory.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/device/scale_atom.cuh"
+#include "common/host/error.hpp"
+#include "solutions/07_block_scaled_gemm/block_scaled_config.cuh"
+#include "solutions/07_block_scaled_gemm/block_scaled_gemm.hpp"
+
+namespace bw {
+namespace {
+
+/// Arguments that are right, of addresses that are never used.
+BlockScaledGemmArguments right_arguments(BlockFormat format) {
+  const auto address = [](uintptr_t at) { return reinterpret_cast<uint8_t*>(at); };
+  const int64_t m = 64, n = 256, k = 512;
+  const int64_t row_bytes = k * element_bits(format) / 8, blocks = k / scale_block(format);
+  return {.format = format,
+          .m = m,
+          .n = n,
+          .k = k,
+          .a = address(0x10000),
+          .a_stride = row_bytes,
+          .b = address(0x20000),
+          .b_stride = row_bytes,
+          .a_scales = address(0x30000),
+          .a_scale_bytes = scale_bytes(m, blocks),
+          .b_scales = address(0x40000),
+          .b_scale_bytes = scale_bytes(n, blocks),
+          .factor = 1,
+          .c = reinterpret_cast<const Bf16*>(0x50000),
+          .ldc = n,
+          .d = reinterpret_cast<Bf16*>(0x60000),
+          .ldd = n,
+          .beta = 1};
+}
+
+/// The sentence that a change of right arguments gets; empty: none.
+std::string refusal(const std::function<void(BlockScaledGemmArguments&)>& change,
+                    BlockFormat format = BlockFormat::kNvfp4) {
+  BlockScaledGemmArguments arguments = right_arguments(format);
+  change(arguments);
+  try {
+    validate_block_scaled_arguments(arguments);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "not in: " << text;
+}
+
+TEST(BlockScaledArguments, AreTakenWhenRight) {
+  for (const BlockFormat format : {BlockFormat::kMxfp8, BlockFormat::kMxfp4, BlockFormat::kNvfp4}) {
+    EXPECT_EQ(refusal([](auto&) {}, format), "");
+  }
+}
+
+TEST(BlockScaledArguments, ScalesHaveTheSizeOfWholeAtoms) {
+  // 64 rows are below one atom; their scales fill it all the same.
+  expect(refusal([](auto& g) { g.a_scale_bytes = 64 * 32; }),
+         "The scales of A have 2048 bytes; 64 rows of 32 blocks take 4096");
+  expect(refusal([](auto& g) { g.a_scale_bytes = 64 * 32; }), "even for a matrix below one atom");
+  expect(refusal([](auto& g) { g.b_scale_bytes += 512; }), "The scales of B have 8704 bytes");
+  expect(refusal([](auto& g) { g.b_scales += 8; }), "multiple of 16 bytes");
+  expect(refusal([](auto& g) { g.a_scales = nullptr; }), "The scales of A are a null pointer");
+}
+
+TEST(BlockScaledArguments, KFitsTheFormat) {
+  for (const int64_t k : {16, 500, 1000}) {
+    expect(refusal([k](auto& g) { g.k = k; }), "K is " + std::to_string(k) + ": rows are whole");
+  }
+  expect(refusal([](auto& g) { g.k = 0; }), "K is 0");
+}
+
+TEST(BlockScaledArguments, RowsAndNumbersAreOnesThatTheKernelTakes) {
+  expect(refusal([](auto& g) { g.a_stride = 100; }), "A has 256 columns, but its rows are only");
+  expect(refusal([](auto& g) { g.b_stride += 8; }), "B has rows");
+  expect(refusal([](auto& g) { g.ldd = 257; }), "D has rows");
+  expect(refusal([](auto& g) { g.factor = std::nanf(""); }), "The factor of the product is");
+  expect(refusal([](auto& g) { g.c = nullptr; }), "beta is 1 but C is a null pointer");
+  EXPECT_EQ(refusal([](auto& g) { g.c = nullptr, g.beta = 0; }), "");
+  expect(refusal([](auto& g) { g.c = g.d, g.ldc += 8; }), "D is C itself");
+}
+
+TEST(BlockScaledArguments, AKernelOfAnotherFormatIsRefused) {
+  const BlockScaledKernel& kernel = find_block_scaled_kernel("mxfp8_cta1_128x128_1x1");
+  try {
+    const PreparedBlockScaledGemm gemm(right_arguments(BlockFormat::kMxfp4), kernel);
+    FAIL();
+  } catch (const Error& error) {
+    expect(error.what(), "isn't one of mxfp4");
+  }
+}
+
+/// What a configuration makes of tensor memory.
+struct Plan {
+  int accumulators, accumulator_columns, sets, set_columns, scales_begin, second, shared;
+};
+template <BlockScaledTraits traits>
+Plan plan_of() {
+  using Tmem = typename BlockScaledConfig<traits>::Tmem;
+  return {Tmem::kNumAccumulators, Tmem::kAccumulatorColumns, Tmem::kNumSets,      Tmem::kSetColumns,
+          Tmem::kScalesBegin,     Tmem::kSecondAccumulator,  Tmem::kSharedColumns};
+}
+template <BlockFormat format, int n, AccumulatorPlan accumulators = AccumulatorPlan::kRing>
+Plan pair_plan() {
+  return plan_of<BlockScaledTraits{
+      .format = format,
+      .gemm = {.mma_m = 256, .mma_n = n, .cta_group = 2, .cluster_m = 2},
+      .accumulators = accumulators}>();
+}
+
+/// Accumulators and sets don't share columns, and all are below 512.
+void expect_plan(const Plan& plan, int accumulators, int set_columns) {
+  EXPECT_EQ(plan.accumulators, accumulators);
+  EXPECT_EQ(plan.set_columns, set_columns);
+  EXPECT_LE(plan.accumulators * plan.accumulator_columns, plan.scales_begin);
+  EXPECT_EQ(plan.scales_begin + plan.sets * plan.set_columns, 512);
+  EXPECT_GE(plan.sets, 2);
+}
+
+TEST(BlockScaledTmem, TwoAccumulatorsOf256ColumnsLeaveNoRoom) {
+  // 128 rows of A and 256 of B: three atoms of 4 columns each, for each four scales of a row.
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 256>(), 1, 12);
+  expect_plan(pair_plan<BlockFormat::kMxfp4, 256>(), 1, 24);
+  expect_plan(pair_plan<BlockFormat::kNvfp4, 256>(), 1, 48);
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 192>(), 2, 12);
+  expect_plan(pair_plan<BlockFormat::kNvfp4, 192>(), 2, 48);
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 128>(), 3, 8);
+  // 224 columns may begin at row 96 of an atom and end in the third.
+  expect_plan(pair_plan<BlockFormat::kMxfp8, 224>(), 2, 16);
+}
+
+TEST(BlockScaledTmem, OverlappingAccumulatorsShareWhatIsMissing) {
+  const Plan mxfp8 = pair_plan<BlockFormat::kMxfp8, 256, AccumulatorPlan::kOverlapping>();
+  EXPECT_EQ(mxfp8.shared, 2 * 256 + 2 * 12 - 512);
+  EXPECT_EQ(mxfp8.second + 256, mxfp8.scales_begin);
+  const Plan nvfp4 = pair_plan<BlockFormat::kNvfp4, 256, AccumulatorPlan::kOverlapping>();
+  EXPECT_EQ(nvfp4.shared, 2 * 256 + 2 * 48 - 512);
+}
+
+}  // namespace
+}  // namespace bw
