@@ -22,8 +22,10 @@ class Spoilers(unittest.TestCase):
         self.assertGreater(len(self.written), 20)
 
     def test_texts(self):
+        pages = [path for folder in ("chapters", "docs", "solutions")
+                 for path in (ROOT / folder).rglob("*.md")]
         texts = {path: bare("\n".join(_FENCE.findall(path.read_text(encoding="utf-8"))))
-                 for folder in ("chapters", "docs", "solutions") for path in (ROOT / folder).rglob("*.md")}
+                 for path in pages}
         self.assertGreater(sum(map(bool, texts.values())), 10)
         for exercise in self.written:
             solution = bare("\n".join(exercise.region.body))
