@@ -1,4 +1,4 @@
-"""No text and no earlier faulty file contains the solution of an exercise."""
+"""No text and no earlier faulty file contains a solution; kept answers are told apart."""
 
 import re
 import unittest
@@ -41,6 +41,27 @@ class Spoilers(unittest.TestCase):
             found = [one.id for one in self.written
                      if one.number > number and bare("\n".join(one.region.body)) in code]
             self.assertEqual(found, [], path)
+
+
+class KeptAnswers(unittest.TestCase):
+    LEAST = 12
+
+    def test_there_are_enough_of_them(self):
+        for exercise in (one for one in api.load_all(ROOT) if one.is_in_code and one.number < (5, 1)):
+            self.assertGreaterEqual(len(exercise.wrong) + len(exercise.remarks), self.LEAST,
+                                    exercise.id)
+
+    def test_each_is_recognised_by_its_own_pattern(self):
+        """As far as the lines alone decide: a pattern that needs no output and comes earlier would take
+        the answer for another one."""
+        for exercise in (one for one in api.load_all(ROOT) if one.is_in_code):
+            for known in (exercise.wrong, exercise.remarks):
+                for number, one in enumerate(known):
+                    code = regions.without_comments(one.answer)
+                    fits = [other.name for other in known[:number + 1]
+                            if (other is one or not other.output)
+                            and re.search(other.code, code, re.M)]
+                    self.assertEqual(fits, [one.name], exercise.id)
 
 
 if __name__ == "__main__":
