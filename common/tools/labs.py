@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import build, chapters, machine, schedules
 from .console import Console
@@ -42,6 +43,20 @@ def find_all(root):
         text = page.read_text(encoding="utf-8") if page.is_file() else ""
         found += sorted(own, key=lambda lab: _first_mention(lab, text))
     return found
+
+
+def command_line(root, words, verb="run"):
+    """The command that runs a program with options, as a text shows it; with another verb than `run`,
+    of a chapter's program."""
+    program, options = words[0], list(words[1:])
+    lab = re.match(r"lab_(\d\d)_(\w+)$", program)
+    if lab:
+        stem = lab.group(2)
+        is_unique = len(list(Path(root).glob(f"solutions/*/labs/{stem}.cu"))) < 2
+        shown = ["lab", stem if is_unique else f"{int(lab.group(1))}.{stem}"]
+    else:
+        shown = [verb, str(int(program[:2]))]
+    return " ".join(["./workbook", *shown, *["--"] * bool(options), *options])
 
 
 def _first_mention(lab, text):

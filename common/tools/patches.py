@@ -115,8 +115,10 @@ def _place(lines, hunk):
     return min(fits, key=lambda index: abs(index + 1 - hunk.first))
 
 
-def shown(folder, patch):
-    """The faulty file of a find exercise, without the marks of other exercises."""
+def shown(folder, patch, before=None):
+    """The faulty file of a find exercise, without the marks of other exercises. With `before`, the
+    exercise's number, also without the lines of exercises that follow it: a reader is still to write
+    them."""
     name = patched_file(patch)
     path = Path(folder) / name
     if not path.is_file():
@@ -125,7 +127,23 @@ def shown(folder, patch):
     clean, numbers = regions.without_marks(text, name)
     lines = text.split("\n")
     changed = _towards_code(len(lines), changed, {n for n in numbers if lines[n - 1].strip()})
+    if before is not None:
+        hidden = _hidden(regions.parse(text, name), before, changed)
+        clean = "\n".join(hidden.get(number, lines[number - 1]) for number in numbers)
     return Shown(clean, tuple(new for new, old in enumerate(numbers, 1) if old in changed))
+
+
+def _hidden(found, before, changed):
+    """{line: what is shown instead} of the regions of later exercises that do not hold the fault."""
+    result = {}
+    for region in found:
+        lines = range(region.body_first, region.last)
+        if tuple(map(int, region.id.split("."))) <= before or changed & set(lines):
+            continue
+        result.update({line: f"{region.indent}//" for line in lines})
+        result[region.body_first] += (" Right lines, not shown here: you write them in exercise "
+                                      f"{region.id}.")
+    return result
 
 
 def _towards_code(count, changed, code):

@@ -13,15 +13,21 @@ In Markdown files, a mark tells what the block below it holds:
                                                        above the code, a caption that links to its lines
     <!-- reading NN_name -->                           the order in which a chapter's code is read:
                                                        a table of solutions/NN_name/reading.toml
-    <!-- output PROGRAM OPTIONS -->                    what the program prints, less wall times
-    <!-- cycles PROGRAM "label" OPTIONS; ... -->       a table of simulated cycles
+    <!-- output PROGRAM OPTIONS -->                    the command, and what the program prints, less
+                                                       wall times
+    <!-- cycles [of UNIT] PROGRAM "label" OPTIONS; ... -->
+                                                       what each step bought: simulated cycles, and
+                                                       what limits each run; `of tensor`, `of
+                                                       copies`: also the share of its cycles for
+                                                       which this unit is needed
     <!-- report PROGRAM without FILE "part of a line" entries 1 2 -->
                                                        what the simulator says when that line is
                                                        missing: the first line and these entries
     <!-- timeline figures/x.svg "title" OPTIONS -- PROGRAM OPTIONS -->
                                                        the image of a run of the program, which is
-                                                       drawn anew; options: `cycles 0-900`, `cta 1`,
-                                                       `launch 1`, `without "name of a lane"`
+                                                       drawn again, and the command; options:
+                                                       `cycles 0-900`, `cta 1`, `launch 1`, `without
+                                                       "name of a lane"`
     <!-- all-commands -->                              the commands, from their parser, up to
                                                        <!-- /all-commands -->
 
@@ -34,7 +40,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import chapters, command_page, excerpts, exercises, faulty_runs, regions, runs
+from . import chapters, command_page, excerpts, exercises, faulty_runs, labs, regions, runs
 from .errors import WorkbookError
 from .links import FENCE, Problem, anchors, broken_links, markdown_files
 
@@ -77,7 +83,8 @@ class Blocks:
         # A program that ends early shows why.
         printed = result.output if result.status == 0 else result.text
         lines = [_without_wall_time(line) for line in printed.splitlines()]
-        return ["```text", *[line.rstrip() for line in lines if line is not None], "```"]
+        shown = f"$ {labs.command_line(self._root, shlex.split(text))}"
+        return ["```text", shown, *[line.rstrip() for line in lines if line is not None], "```"]
 
     def _report(self, text):
         return faulty_runs.block(self._root, self._tools, text)
@@ -86,23 +93,13 @@ class Blocks:
         from .timeline import figure
         name, title, content = figure.draw(self._root, self._tools, text)
         self.figures[self.folder / name] = content
-        return [f"![{title}]({name})"]
+        program = shlex.split(text.split(" -- ", 1)[1])
+        shown = labs.command_line(self._root, program, "timeline")
+        return [f"![{title}]({name})", f"<br>`{shown}`"]
 
     def _cycles(self, text):
-        rows = ["| step | simulated cycles | against the step before |", "|---|---:|---:|"]
-        before = None
-        for part in re.split(r";\s*(?=\S+\s+\")", text):
-            match = re.match(r'(\S+)\s+"([^"]+)"\s*(.*)$', part)
-            if not match:
-                raise WorkbookError(f"`{part}` has to read `PROGRAM \"label\" OPTIONS`.")
-            result = self._run([match.group(1), *shlex.split(match.group(3))])
-            if not result.verified:
-                raise WorkbookError(f"{match.group(1)} {match.group(3)} does not verify.")
-            cycles = result.kernel_cycles
-            share = f"{cycles / before:.2f} x" if before else ""
-            rows.append(f"| {match.group(2)} | {cycles:,.0f} | {share} |")
-            before = cycles
-        return rows
+        from .timeline import step_table
+        return step_table.table(self._root, self._tools, text)
 
 
 def _without_wall_time(line):
@@ -154,7 +151,10 @@ def _end_of_block(lines, index, kind):
     if kind == "excerpt" and start < len(lines) and excerpts.CAPTION.match(lines[start]):
         start += 1
     if kind == "timeline":
-        return start + 1 if start < len(lines) and lines[start].startswith("![") else index
+        if start >= len(lines) or not lines[start].startswith("!["):
+            return index
+        has_command = start + 1 < len(lines) and lines[start + 1].startswith("<br>`")
+        return start + 1 + has_command
     if start < len(lines) and FENCE.match(lines[start]):
         for end in range(start + 1, len(lines)):
             if lines[end].strip() == FENCE.match(lines[start]).group(1):

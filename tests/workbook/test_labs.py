@@ -38,6 +38,17 @@ class Names(unittest.TestCase):
         for name in ("", "nothing", "9.one_mma", "one mma", "../one_mma", "."):
             self.assertIsNone(labs.named(ROOT, name), name)
 
+    def test_the_command_that_a_text_shows_finds_its_lab(self):
+        for lab in labs.find_all(ROOT):
+            shown = labs.command_line(ROOT, [lab.program, "--k", "32"])
+            name = re.match(r"\./workbook lab (\S+) -- --k 32$", shown).group(1)
+            self.assertEqual(labs.named(ROOT, name), lab)
+        self.assertEqual(labs.command_line(ROOT, ["lab_01_ring_of_two"]), "./workbook lab ring_of_two")
+        self.assertEqual(labs.command_line(ROOT, ["lab_04_early_release"]),
+                         "./workbook lab 4.early_release")
+        self.assertEqual(labs.command_line(ROOT, ["03_warp_contexts", "--m", "8"], "timeline"),
+                         "./workbook timeline 3 -- --m 8")
+
     def test_each_begins_with_an_idea(self):
         for lab in labs.find_all(ROOT):
             self.assertRegex(lab.idea, r"^[A-Z0-9].{10,}", lab.program)

@@ -8,7 +8,7 @@ from unittest import mock
 
 import support
 from tools import chapters, faulty_runs, links, runs, texts
-from tools.timeline import figure
+from tools.timeline import critical, figure, step_table
 
 CODE = """\
 struct Ring {
@@ -77,7 +77,8 @@ class Texts(unittest.TestCase):
             problems, _ = self.examine(f"{self.TIMELINE}\n", write=True, kinds=kinds)
             self.assertEqual(problems, [])
             self.assertEqual((self.root / "figures" / "run.svg").read_text(), "<svg/>")
-            self.assertIn("![A run](figures/run.svg)", self.text.read_text())
+            self.assertIn("![A run](figures/run.svg)\n<br>`./workbook timeline 1 -- --m 1`\n",
+                          self.text.read_text())
             self.assertEqual(self.examine(self.text.read_text(), kinds=kinds), ([], []))
         self.assertEqual(recorded.call_args[0][2:], ("01_x", ["--m", "1"], None))
         self.assertEqual(draw.call_args[0][2:], ("A run", (0, 9)))
@@ -202,24 +203,59 @@ class Texts(unittest.TestCase):
     def test_a_mark_in_a_code_block_is_none(self):
         self.assertEqual(self.examine("```\n<!-- excerpt no.cuh end -->\n```\n"), ([], []))
 
-    def test_output_and_cycles(self):
+    def test_output_begins_with_its_command(self):
         def execute(_root, _tools, run, _seed, _seconds):
-            output = {"lab_a": "cycles   4000\n", "lab_b": "shape 3\ntime     wall 0.1 s\n"
-                      "time     5 us on the device, wall 0.2 s\ncycles   1000\n"}[run.program]
-            return runs.Result(0, output, "", 0.1, 77, ())
-        with mock.patch.object(runs, "execute", side_effect=execute) as executed:
-            self.assertEqual(self.made("<!-- output lab_b --rows 2 -->"),
-                             "```text\nshape 3\ntime     5 us on the device\ncycles   1000\n```\n")
-            table = self.made('<!-- cycles lab_a "one tile"; lab_b "two; three" --rows 2 -->')
-            self.assertEqual(table, "\n| step | simulated cycles | against the step before |\n"
-                             "|---|---:|---:|\n| one tile | 4,000 |  |\n"
-                             "| two; three | 1,000 | 0.25 x |\n")
-            self.assertEqual(executed.call_args_list[0][0][2].options, ("--rows", "2"))
+            self.assertEqual((run.program, run.options), ("lab_03_b", ("--rows", "2")))
+            return runs.Result(0, "shape 3\ntime     wall 0.1 s\ntime     5 us on the device, "
+                               "wall 0.2 s\ncycles   1000\n", "", 0.1, 77, ())
+        with mock.patch.object(runs, "execute", side_effect=execute):
+            self.assertEqual(self.made("<!-- output lab_03_b --rows 2 -->"),
+                             "```text\n$ ./workbook lab b -- --rows 2\nshape 3\n"
+                             "time     5 us on the device\ncycles   1000\n```\n")
 
-    def test_a_table_of_a_run_that_does_not_verify(self):
+    # A step: label, cycles, busy cycles of the unit, limit.
+    STEPS = (("one tile", 4000, 0, "`load`, 90 %"), ("two; three", 1000, 500, "hand-overs, 40 %"))
+
+    def table(self, mark, *steps):
+        found = [step_table.Step(*step) for step in steps]
+        with mock.patch.object(step_table, "_measured", side_effect=found) as measured:
+            return self.made(mark), measured.call_args_list
+
+    def test_a_table_of_cycles(self):
+        table, calls = self.table('<!-- cycles lab_a "one tile"; lab_b "two; three" --rows 2 -->',
+                                  *self.STEPS, *self.STEPS)
+        self.assertEqual(table, "\n| step | simulated cycles | compared with the step before "
+                         "| limited by |\n|---|---:|---:|---|\n"
+                         "| one tile | 4,000 |  | `load`, 90 % |\n"
+                         "| two; three | 1,000 | 0.25 x | hand-overs, 40 % |\n")
+        self.assertEqual(calls[1][0][2:], ("two; three", "lab_b", ("--rows", "2"), ""))
+
+    def test_a_table_says_what_share_of_the_cycles_the_work_needs(self):
+        table, calls = self.table('<!-- cycles of copies lab_a "a"; lab_b "b" -->',
+                                  *self.STEPS, *self.STEPS)
+        # 500 of 4,000 and of 1,000: the first run does not use the unit.
+        self.assertIn("| one tile | 4,000 |  | 12 % | `load`, 90 % |\n", table)
+        self.assertIn("| two; three | 1,000 | 0.25 x | 50 % | hand-overs, 40 % |\n", table)
+        self.assertEqual(calls[0][0][5], "loading_cycles")
+
+    def test_tables_that_can_not_be_made(self):
+        self.refused('<!-- cycles of nothing lab_a "one" -->', "a table of cycles reads")
+        self.refused("<!-- cycles lab_a one -->", "a table of cycles reads")
         wrong = runs.Result(1, "WRONG", "", 0.1, 77, ())
         with mock.patch.object(runs, "execute", return_value=wrong):
             self.refused('<!-- cycles lab_a "one" -->', "does not verify")
+
+    def test_what_limits_a_run(self):
+        chain = {(critical.ROLE, "write"): 300, (critical.LOADS, ""): 100}
+        record = {"alone_cycles": 0, "cycles": 400}
+        with mock.patch.object(step_table.metrics, "units", return_value=[("the L2 cache", 71.0)]):
+            self.assertEqual(step_table.limit_of(chain, record), "`write`, 75 %")
+            # Alone, the CTAs would take an eighth of the time: sharing costs more than the chain.
+            self.assertEqual(step_table.limit_of(chain, {"alone_cycles": 50, "cycles": 400}),
+                             "the L2 cache, 88 %")
+        steps = [critical.Step(critical.ROLE, "write", 50, 90, 0), critical.Step("loads", "", 0, 50, 0)]
+        self.assertEqual(critical.shares(step_table.until(steps, 60)),
+                         {("loads", ""): 50, (critical.ROLE, "write"): 10})
 
     def test_links(self):
         (self.root / "a picture.svg").write_text("", encoding="utf-8")

@@ -6,7 +6,7 @@
 
 namespace bw {
 
-/// A summing thread's loop. The step comes before the question: it names the next stage.
+/// A summing thread's loop.
 template <int num_stages>
 __device__ float sum_tiles(ProducerConsumerPipeline<num_stages> pipeline,
                            const StreamStorage<num_stages>& shared) {

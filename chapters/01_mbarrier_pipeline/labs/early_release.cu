@@ -7,28 +7,32 @@
 namespace bw {
 
 constexpr int kStages = 1;
-constexpr int kWorkSteps = 24;
 constexpr float kWorkFactor = 0.75f;
 using Pipeline = ProducerConsumerPipeline<kStages>;
 using Storage = StreamStorage<kStages>;
 
 /// What is summed in this lab: x · (1 + f + f² + …), by a chain of FMAs.
-__device__ float work_on(float x) {
-  float y = x;
+template <int work_steps>
+struct Work {
+  __device__ float operator()(float x) const {
+    float y = x;
 #pragma unroll
-  for (int step = 0; step < kWorkSteps; ++step) y = fmaf(y, kWorkFactor, x);
-  return y;
-}
+    for (int step = 0; step < work_steps; ++step) y = fmaf(y, kWorkFactor, x);
+    return y;
+  }
 
-/// The same in float64, on the host.
-double work_in_float64(double x) {
-  double y = x;
-  for (int step = 0; step < kWorkSteps; ++step) y = y * kWorkFactor + x;
-  return y;
-}
+  /// The same in float64, on the host.
+  static double in_float64(double x) {
+    double y = x;
+    for (int step = 0; step < work_steps; ++step) y = y * kWorkFactor + x;
+    return y;
+  }
+};
 
 /// A summing thread's loop.
+template <int work_steps>
 __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
+  constexpr Work<work_steps> work_on;
   float sum = 0.0f;
   for (uint32_t t = 0; t < kLabTiles; ++t) {
     // >>> exercise 1.9 "Give back early"
@@ -45,6 +49,7 @@ __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
   return sum;
 }
 
+template <int work_steps>
 __global__ void release_early(const __grid_constant__ ColumnSumArguments args) {
   extern __shared__ __align__(128) uint8_t dynamic_shared[];
   auto& shared = *reinterpret_cast<Storage*>(dynamic_shared);
@@ -59,19 +64,27 @@ __global__ void release_early(const __grid_constant__ ColumnSumArguments args) {
     return produce_tiles<TensorCopy>(pipeline, shared, args, kLabTiles);
   }
   const int64_t begin = clock64();
-  write_sum(args, sum_tiles(pipeline, shared), begin);
+  write_sum(args, sum_tiles<work_steps>(pipeline, shared), begin);
+}
+
+template <int work_steps>
+ExitStatus run_lab() {
+  // Each rounding is at most 2^-24 of the result and shrinks by the factor at every later step.
+  constexpr double kChainError = 0x1p-24 / (1 - kWorkFactor);
+  return run_column_sums_lab({.kernel = release_early<work_steps>,
+                              .shared_bytes = sizeof(Storage),
+                              .value = Work<work_steps>::in_float64,
+                              .value_error = kChainError});
 }
 
 }  // namespace bw
 
 int main(int argc, char** argv) {
-  // Each rounding is at most 2^-24 of the result and shrinks by the factor at every later step.
-  constexpr double kChainError = 0x1p-24 / (1 - bw::kWorkFactor);
-  const bw::CommandLine command_line("Sums of work on a matrix: stages are released when read.");
-  return bw::run_main(command_line, "lab_01_early_release", argc, argv, [] {
-    return bw::run_column_sums_lab({.kernel = bw::release_early,
-                                    .shared_bytes = sizeof(bw::Storage),
-                                    .value = bw::work_in_float64,
-                                    .value_error = kChainError});
-  });
+  constexpr bw::ExitStatus (*kRunners[])() = {bw::run_lab<24>, bw::run_lab<12>};
+  int work = 0;  // index of "long"
+  bw::CommandLine command_line("Sums of work on a matrix: stages are released when read.");
+  command_line.add("work", work, {"long", "short"},
+                   "much longer than the copy of a tile, or half of that");
+  return bw::run_main(command_line, "lab_01_early_release", argc, argv,
+                      [&] { return kRunners[work](); });
 }

@@ -123,10 +123,10 @@ struct Fp8GemmRoles {
       float scale = args.scale;
       accumulator.tmem().tensor().load_32x32b(values);
       TmemAddress::wait_load_before_uses_of(scale);
-      accumulator.release_accumulator();
-#pragma unroll
-      for (float& value : values) value *= scale;
-      write_output_row<Tile::kN>(args.d, row + threadIdx.x, column, values);
+      // Right lines, not shown here: you write them in exercise 3.9.
+      //
+      //
+      //
       __syncwarp();  // rows beyond M were not written; the next tile's load is .aligned
     });
   }

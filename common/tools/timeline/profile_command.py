@@ -82,7 +82,7 @@ class _Runs:
         chain = profile.critical.shares(profile.critical.walk(model))
         units = metrics.units(record)
         finished = record["status"] == "finished"
-        share, sentence = profile.limits(chain if finished else {}, _sharing(record, units))
+        share, sentence = profile.limits(chain if finished else {}, sharing(record, units))
         return {
             "profile": VERSION, "program": self._name, "options": list(options),
             "shape": self.shape(options), "exit_status": status, "launches": launches,
@@ -137,7 +137,7 @@ class _Runs:
         return {name: shape[name] for name in _SHAPE_OPTIONS if name in shape}
 
 
-def _sharing(record, units):
+def sharing(record, units):
     """What profile.limits wants to know of how CTAs slow each other down."""
     alone = record.get("alone_cycles", 0)
     if not units or not alone or alone >= record["cycles"]:

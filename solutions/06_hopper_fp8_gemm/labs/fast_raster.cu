@@ -16,19 +16,21 @@
 namespace bw::hopper::lab {
 
 constexpr uint32_t kThreads = 128;
+constexpr uint32_t kNumbers = 3;  ///< of a piece
 
 /// Kernel arguments.
 struct FastRasterArguments {
   FastRaster raster;
-  uint32_t* places;  ///< [pieces, 2]: m, n
+  uint32_t* places;  ///< [pieces, kNumbers]: m, n, valid
 };
 
 __global__ void fast_raster_kernel(FastRasterArguments args) {
   const uint32_t index = blockIdx.x * kThreads + threadIdx.x;
   if (index >= args.raster.size()) return;
   const WorkTile tile = args.raster.tile(index);
-  args.places[2 * index] = tile.m;
-  args.places[2 * index + 1] = tile.n;
+  args.places[kNumbers * index] = tile.m;
+  args.places[kNumbers * index + 1] = tile.n;
+  args.places[kNumbers * index + 2] = tile.valid;
 }
 
 ExitStatus run(int64_t m, int64_t n) {
@@ -37,7 +39,7 @@ ExitStatus run(int64_t m, int64_t n) {
           m, " x --n ", n, " pieces: give 1 to ", kMostPieces, " in all.");
   print_machine();
   const TileRaster divides{static_cast<uint32_t>(m), static_cast<uint32_t>(n)};
-  DeviceBuffer<uint32_t> places(2 * m * n);
+  DeviceBuffer<uint32_t> places(kNumbers * m * n);
   constexpr int kPoisonByte = 0xff;
   places.fill_bytes(kPoisonByte);
   const float milliseconds =
@@ -49,10 +51,11 @@ ExitStatus run(int64_t m, int64_t n) {
   print_cycles(milliseconds);
   const std::vector<uint32_t> found = places.download();
   return print_verdict(compare_elements(
-                           m * n, 2, [&](int64_t i) { return found[i]; },
+                           m * n, kNumbers, [&](int64_t i) { return found[i]; },
                            [&](int64_t i) {
-                             const WorkTile tile = divides.tile(static_cast<uint32_t>(i / 2));
-                             return static_cast<double>(i % 2 == 0 ? tile.m : tile.n);
+                             const auto tile = divides.tile(static_cast<uint32_t>(i / kNumbers));
+                             const uint32_t numbers[kNumbers] = {tile.m, tile.n, tile.valid};
+                             return static_cast<double>(numbers[i % kNumbers]);
                            },
                            [](int64_t) { return 0.0; }),
                        "places");
