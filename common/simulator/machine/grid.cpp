@@ -191,7 +191,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   patience_ = device.settings().livelock_cycles;
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
   if (const TimingTable* const times = device.settings().times()) {
-    places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()));
+    places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()),
+                        c.in_clusters);
     for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
       gpcs_.push_back(places_[slot % places_.size()].gpc);
     begins_ = begins_of_places(resident_clusters_, c.in_clusters      ? ctas_per_sm_ > 1

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -162,8 +163,11 @@ uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
   return sm_count / largest * in_gpc(largest) + in_gpc(sm_count % largest);
 }
 
-std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
-                             uint32_t cluster_ctas) {
+namespace {
+
+/// Places from GPC to GPC, as clusters take them.
+std::vector<Place> places_in_turn(const MachineDescription& machine, uint32_t sm_count,
+                                  uint32_t cluster_ctas) {
   const uint32_t unit = std::max(kPair, cluster_ctas);
   std::vector<uint32_t> left(machine.gpc_sms.begin(), machine.gpc_sms.end());
   std::vector<Place> places;
@@ -195,6 +199,23 @@ std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_coun
   std::erase_if(places, [&](const Place& place) {
     return place.first_sm + cluster_ctas > sm_count && place.first_sm != 0;
   });
+  return places;
+}
+
+}  // namespace
+
+std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
+                             uint32_t cluster_ctas, bool in_clusters) {
+  std::vector<Place> places = places_in_turn(machine, sm_count, cluster_ctas);
+  if (in_clusters) return places;
+  // The lone pairs have the first SMs here, too.
+  const uint32_t lone_sms = machine.lone_pairs * kPair;
+  const auto order = [&](const Place& place) {
+    const bool is_lone = place.first_sm < lone_sms;
+    return std::tuple(!is_lone, is_lone ? 0 : place.gpc, place.first_sm);
+  };
+  std::sort(places.begin(), places.end(),
+            [&](const Place& a, const Place& b) { return order(a) < order(b); });
   return places;
 }
 

@@ -65,11 +65,12 @@ struct Place {
   uint32_t side = 0;      ///< of the L2 cache, that is near
   uint32_t port = 0;      ///< through which it reads that cache: mostly one for a GPC
 };
-/// Places in the order in which a launch of clusters fills them, one CTA an SM: as an H100 does,
-/// the lone pairs, then one in each GPC and again from the beginning. SMs with numbers 2n and 2n +
-/// 1 lie in one GPC.
+/// Places in the order in which a launch fills them, one CTA an SM, as an H100 does: the lone pairs
+/// first. Clusters, those of one CTA too, then take one in each GPC and again from the beginning; a
+/// launch without cluster dimensions fills GPC after GPC. SMs with numbers 2n and 2n + 1 lie in one
+/// GPC.
 [[nodiscard]] std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
-                                           uint32_t cluster_ctas);
+                                           uint32_t cluster_ctas, bool in_clusters = true);
 
 /// How many clusters of `cluster_ctas` CTAs are resident at once on `sm_count` SMs that hold
 /// `ctas_per_sm` CTAs each. With the machine's own number of SMs by its GPCs; with another, by as

@@ -94,8 +94,34 @@ TEST(Machine, PlacesGoFromGpcToGpc) {
     for (uint32_t sm = 0; sm < machine.sm_count; sm += 2) EXPECT_EQ(gpcs[sm], gpcs[sm + 1]) << sm;
   }
   // On another number of SMs each has a place too.
+  EXPECT_EQ(places_of(*find_machine("h100"), 200, 1, /*in_clusters=*/false).size(), 200u);
   EXPECT_EQ(places_of(*find_machine("h100"), 3, 1).size(), 3u);
   EXPECT_EQ(places_of(*find_machine("h100"), 200, 1).size(), 200u);
+}
+
+TEST(Machine, WithoutClustersPlacesFillGpcAfterGpc) {
+  // %smid of 132 CTAs of 200 KB on an H100: the lone pairs, then the SMs of one GPC after the
+  // other.
+  for (const MachineDescription& machine : machines()) {
+    const std::vector<Place> places =
+        places_of(machine, machine.sm_count, 1, /*in_clusters=*/false);
+    ASSERT_EQ(places.size(), machine.sm_count);
+    const uint32_t lone = 2 * machine.lone_pairs;
+    for (uint32_t i = 0; i < lone; ++i) EXPECT_EQ(places[i].first_sm, i) << machine.name;
+    std::set<uint32_t> sms;
+    uint32_t changes = 0;
+    for (uint32_t i = lone; i < machine.sm_count; ++i) {
+      sms.insert(places[i].first_sm);
+      changes += i > lone && places[i].gpc != places[i - 1].gpc ? 1 : 0;
+    }
+    EXPECT_EQ(changes, machine.gpc_sms.size() - 1) << machine.name;
+    EXPECT_EQ(sms.size(), machine.sm_count - lone) << machine.name;
+    // Which SMs a GPC has does not depend on the launch.
+    std::map<uint32_t, uint32_t> gpcs;
+    for (const Place& place : places_of(machine, machine.sm_count, 1))
+      gpcs[place.first_sm] = place.gpc;
+    for (const Place& place : places) EXPECT_EQ(gpcs[place.first_sm], place.gpc);
+  }
 }
 
 TEST(Machine, RefusesPtxOfAnotherArchitecture) {
