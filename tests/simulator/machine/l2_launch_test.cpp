@@ -1,6 +1,6 @@
 /// \file
 /// What clusters find in the L2 cache, whatever order they run in, and what they wait for.
-#include "common/simulator/machine/timing/l2_launch.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/machine/device_memory.hpp"
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -416,7 +416,8 @@ TEST_F(L2LaunchTest, KnowsBehindTheRunWhatClustersHaveReadTogether) {
   LaunchTime time;
   time.lives = {{0, 512}, {0, 512}, {1000, 1512}, {2000, 2512}};
   const std::vector profiles(4, DemandProfile{.duration = 512, .intervals = {}});
-  EXPECT_EQ(waves.reads().parts(times_, time, profiles), (std::vector<double>{0.5, 0.5, 1, 1}));
+  const double both = 1 - merged_part(times_, 0) / 2;
+  EXPECT_EQ(waves.reads().parts(times_, time, profiles), (std::vector<double>{both, both, 1, 1}));
 }
 
 TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {
