@@ -45,7 +45,7 @@ struct Port {
 class Simulation {
  public:
   Simulation(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity,
-             const SmClock& clock)
+             const FallingClock& clock)
       : clusters_(clusters),
         capacity_(capacity),
         machine_sms_(clock.sms),
@@ -512,7 +512,7 @@ LaunchTime time_apart(std::span<const DemandProfile> clusters, const LaunchCapac
 }  // namespace
 
 LaunchTime launch_time(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity,
-                       const SmClock& clock) {
+                       const FallingClock& clock) {
   if (lie_apart(clusters, capacity)) return time_apart(clusters, capacity);
   return Simulation(clusters, capacity, clock).run();
 }

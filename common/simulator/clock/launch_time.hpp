@@ -83,7 +83,7 @@ class LockstepTime {
 
 /// What makes the SMs' clock fall. The chip's resources have clocks of their own, so in a cycle of
 /// SMs that multiply they give more.
-struct SmClock {
+struct FallingClock {
   const TimingTable* times = nullptr;  ///< how far it falls; null: it does not
   uint32_t sms = 1;                    ///< of the machine
 };
@@ -91,6 +91,7 @@ struct SmClock {
 /// The time of a launch of clusters with these profiles. The same in every run: only their order
 /// counts.
 [[nodiscard]] LaunchTime launch_time(std::span<const DemandProfile> clusters,
-                                     const LaunchCapacity& capacity, const SmClock& clock = {});
+                                     const LaunchCapacity& capacity,
+                                     const FallingClock& clock = {});
 
 }  // namespace bw::sim
