@@ -206,6 +206,9 @@ def _bench(parser):
                         help="with hopper: the whole grid of shapes, device time alone")
     parser.add_argument("--validate", action="store_true",
                         help="with timing: chapters 1 and 6, to which no constant was fitted")
+    parser.add_argument("--published", action="store_true",
+                        help="with timing: two ladders of matrix products, simulated as an H100 and as "
+                             "a B200, beside measured and published times")
     parser.add_argument("--record", metavar="FOLDER",
                         help="with timing, on a Hopper GPU: measure what --validate compares with, by "
                              "the same programs, and write it there")
@@ -294,6 +297,7 @@ _RUN = (
              ("bench configs", "chapter 5's choice of a configuration, in simulated cycles"),
              ("bench timing", "simulated times next to those of an H100, with the deviation"),
              ("bench timing --validate -- chapter06 --rows", "the same for chapters, row by row"),
+             ("bench timing --published", "whether the model sees what each idea of a GEMM brings"),
              ("bench timing --record measured",
               "on a Hopper GPU: measure what --validate compares with"),
              ("bench grade", "checks of a class a minute, on one worker, two and four"),

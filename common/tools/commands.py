@@ -203,6 +203,8 @@ def do_bench(root, console, arguments):
         return _record_times(root, console, arguments)
     if arguments.validate:
         return _validate_times(root, console, arguments)
+    if arguments.published:
+        return _published_times(root, console, arguments)
     if arguments.subject == "hopper":
         chapters.gpu_for(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "`bench hopper`")
     if arguments.subject == "timing" and not any(option.startswith(("--against", "--list", "--help"))
@@ -222,6 +224,17 @@ def _validate_times(root, console, arguments):
     tools = prepare(root, console, build.SIM, sorted(set(timing_validation.CHAPTER_PROGRAMS.values())),
                     "Building the programs of chapters 1 and 6")
     return timing_validation.do_validate(root, console, tools, list(arguments.rest))
+
+
+def _published_times(root, console, arguments):
+    """Simulated times of two ladders of kernels beside measured and published ones."""
+    from . import timing_ladders
+    if arguments.subject != "timing" or arguments.record or arguments.rest:
+        raise WorkbookError("--published goes with `bench timing` alone: it runs the two ladders, and "
+                            "nothing else.", exit_code=2)
+    programs = [ladder.program for ladder in timing_ladders.LADDERS]
+    tools = prepare(root, console, build.SIM, programs, "Building the ladders")
+    return timing_ladders.do_published(root, console, tools)
 
 
 def _record_times(root, console, arguments):

@@ -37,6 +37,27 @@ double DemandProfile::total(Resource resource) const {
   return sum;
 }
 
+namespace {
+
+double used_of(const std::vector<std::vector<Amounts>>& ctas, Cycle interval, Resource resource,
+               Cycle from, Cycle until) {
+  double sum = 0;
+  for (const std::vector<Amounts>& intervals : ctas)
+    for (size_t i = ceil_div(from, interval); i < intervals.size() && i * interval < until; ++i)
+      sum += static_cast<double>(intervals[i][static_cast<size_t>(resource)]);
+  return sum;
+}
+
+}  // namespace
+
+double DemandProfile::used(Resource resource, Cycle from, Cycle until) const {
+  return used_of(intervals, interval, resource, from, until);
+}
+
+double Demand::used(Resource resource, Cycle from, Cycle until) const {
+  return used_of(ctas_, kInterval, resource, from, until);
+}
+
 void Demand::begin(uint32_t ctas, Cycle start) {
   ctas_.assign(ctas, {});
   ends_.assign(ctas, 0);

@@ -44,6 +44,8 @@ struct DemandProfile {
 
   /// All of a resource.
   [[nodiscard]] double total(Resource resource) const;
+  /// Of that what is used in the intervals that begin in this part of the cluster's time.
+  [[nodiscard]] double used(Resource resource, Cycle from, Cycle until) const;
 };
 
 /// The demand of one cluster.
@@ -85,6 +87,9 @@ class Demand {
   [[nodiscard]] Cycle start() const { return start_; }
   /// What all CTAs together have used of a resource so far, by intervals; none: nothing.
   [[nodiscard]] std::vector<double> intervals_of(Resource resource) const;
+
+  /// The same, all together, in the intervals that begin in this part of its own time.
+  [[nodiscard]] double used(Resource resource, Cycle from, Cycle until) const;
 
   /// What was counted of a cluster that took so long. What an interval holds too much of a CTA's
   /// own units is in the following ones: a unit does not do more in an interval than it can.

@@ -95,7 +95,8 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
       written_back_part_(shape_.in_steps ? cache.dirty_share() : 0),
       reads_(shape_.in_steps ? 0 : shape_.clusters, shape_.resident),
       waves_(ceil_div(shape_.clusters, shape_.resident)),
-      written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0) {
+      written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0),
+      clock_(times) {
   read_credit_ = static_cast<double>(times.bandwidth_credit);
   has_ports_ = !shape_.places.empty();
   if (!has_ports_) shape_.places.emplace_back();
@@ -129,7 +130,7 @@ std::vector<double> L2Launch::cycles_per_byte(const std::vector<uint64_t>& runni
   }
   // What a full port leaves of the cache's bandwidth the others have: those through which the most
   // is read are full first.
-  double left = times_.l2_bytes_per_cycle;
+  double left = slower_ * times_.l2_bytes_per_cycle;
   double all = 0;
   std::vector<uint32_t> order;
   for (uint32_t port = 0; port < on_port.size(); ++port) {
@@ -141,7 +142,8 @@ std::vector<double> L2Launch::cycles_per_byte(const std::vector<uint64_t>& runni
   std::vector<double> result(on_port.size());
   for (const uint32_t port : order) {
     double asked = left / all;
-    if (has_ports_) asked = std::min(asked, times_.l2_port_bytes_per_cycle / on_port[port]);
+    if (has_ports_)
+      asked = std::min(asked, slower_ * times_.l2_port_bytes_per_cycle / on_port[port]);
     result[port] = 1 / (asked * copies_.part(port));
     left -= asked * on_port[port];
     all -= on_port[port];
@@ -156,8 +158,8 @@ void L2Launch::set_running(const std::vector<uint64_t>& places) {
   if (!shares_) return;
   const auto running = static_cast<double>(running_);
   read_cycles_per_byte_ = cycles_per_byte(places);
-  write_cycles_per_byte_ = running / times_.l2_write_bytes_per_cycle;
-  hbm_cycles_per_byte_ = running / times_.hbm_bytes_per_cycle;
+  write_cycles_per_byte_ = running / (slower_ * times_.l2_write_bytes_per_cycle);
+  hbm_cycles_per_byte_ = running / (slower_ * times_.hbm_bytes_per_cycle);
 }
 
 std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place, Cycle at,

@@ -31,6 +31,7 @@
 #include "common/simulator/clock/l2_view.hpp"
 #include "common/simulator/clock/launch_reads.hpp"
 #include "common/simulator/clock/merged_reads.hpp"
+#include "common/simulator/clock/tensor_clock.hpp"
 #include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim {
@@ -149,6 +150,11 @@ class L2Launch {
   /// run up to `until` at least, where those in the places `running` still run.
   void step(const std::vector<L2ClusterState*>& advanced, Cycle until,
             const std::vector<uint64_t>& running);
+  /// In steps: what the SMs have done in so many cycles before the next step. Their clock falls
+  /// while they multiply, those of the cache and the memory do not: they give more in a cycle then.
+  void follow_clock(double cycles, const TensorLoad& load) {
+    slower_ = 1 + clock_.more_cycles(cycles, load) / cycles;
+  }
   /// So much each cluster can touch between two steps and nothing is driven out of the cache, which
   /// happens in the order of times.
   [[nodiscard]] uint64_t room_bytes() const { return room_bytes_; }
@@ -266,6 +272,8 @@ class L2Launch {
   L2Traffic traffic_;
   uint64_t memory_read_bytes_ = 0;
   uint64_t memory_written_bytes_ = 0;
+  TensorClock clock_;  ///< in steps
+  double slower_ = 1;  ///< the SMs' highest clock, as a multiple of what it is now
 };
 
 }  // namespace bw::sim

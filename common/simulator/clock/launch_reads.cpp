@@ -65,8 +65,10 @@ std::vector<double> LaunchReads::parts(const TimingTable& times, const LaunchTim
     Sum& sum = sums[read.wave * port_count + read.port];
     sum.asked_bytes += read.bytes;
     if (first != nullptr && read.key == first->key && read.port == first->port &&
-        read.at <= first->at + window)
+        read.at <= first->at + window) {
+      sum.reached_bytes += read.bytes * (1 - merged_part(times, read.at));
       continue;
+    }
     sum.reached_bytes += read.bytes;
     first = &read;
   }

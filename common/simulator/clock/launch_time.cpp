@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,13 +44,17 @@ struct Port {
 
 class Simulation {
  public:
-  Simulation(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity)
+  Simulation(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity,
+             const FallingClock& clock)
       : clusters_(clusters),
         capacity_(capacity),
+        machine_sms_(clock.sms),
         free_(capacity.ctas_per_cluster, capacity.gpcs),
         lives_(clusters.size()),
         l2_queue_(capacity.l2_queue_cycles),
         sms_(capacity.sms) {
+    for (const DemandProfile& cluster : clusters_) tensor_use_.count_ctas(cluster);
+    if (clock.times != nullptr && tensor_use_.ctas() != 0) clock_.emplace(*clock.times);
     for (size_t r = 0; r < credit_.size(); ++r)
       credit_[r] = capacity.credit * capacity.a_cycle[kSmResources + r];
     step_ = std::max(least_time(clusters, capacity) / kWantedSteps, kShortestStep);
@@ -63,7 +68,6 @@ class Simulation {
     }
     if (capacity_.follow != 0 && !running_.empty()) begun_ = -running_.back().done;
     while (!running_.empty()) advance();
-    for (const DemandProfile& cluster : clusters_) tensor_use_.count_ctas(cluster);
     LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)),
                       .busy = {},
                       .tensor_use = std::move(tensor_use_),
@@ -176,10 +180,15 @@ class Simulation {
     return wants;
   }
 
+  /// What there is of a resource of the chip in a cycle of the SMs' clock as it is now.
+  [[nodiscard]] double a_cycle(Resource resource) const {
+    return slower_ * static_cast<double>(capacity_.a_cycle[static_cast<size_t>(resource)]);
+  }
+
   /// What there is of a resource of the chip in this step, in a cycle, where so much is wanted.
   double available(Resource resource, double wanted) {
     const auto r = static_cast<size_t>(resource);
-    const double most = capacity_.a_cycle[r];
+    const double most = a_cycle(resource);
     double& left = credit_[r - kSmResources];
     const double all = most + left / step_;
     left = std::clamp(left + (most - wanted) * step_, 0.0, most * capacity_.credit);
@@ -226,8 +235,7 @@ class Simulation {
       gets_.push_back((running_[i].*supply).wanted(end_of_step(i)) / step_);
     if (resource == Resource::l2_read_bytes) limit_to_ports(gets_);
     const double sum = std::accumulate(gets_.begin(), gets_.end(), 0.0);
-    if (resource == Resource::l2_read_bytes)
-      l2_queue_.read(sum, capacity_.a_cycle[static_cast<size_t>(resource)], step_);
+    if (resource == Resource::l2_read_bytes) l2_queue_.read(sum, a_cycle(resource), step_);
     const double most = available(resource, sum);
     if (sum > most) share(gets_, most);
     for (size_t i = 0; i < running_.size(); ++i) {
@@ -252,10 +260,11 @@ class Simulation {
       ports_[number].readers.push_back(i);
       ports_[number].wants.push_back(wants[i]);
     }
+    const double most = slower_ * capacity_.port_a_cycle;
     for (Port& port : ports_) {
       const double all = std::accumulate(port.wants.begin(), port.wants.end(), 0.0);
-      if (all <= capacity_.port_a_cycle) continue;
-      share(port.wants, capacity_.port_a_cycle);
+      if (all <= most) continue;
+      share(port.wants, most);
       for (size_t i = 0; i < port.readers.size(); ++i) wants[port.readers[i]] = port.wants[i];
     }
   }
@@ -293,6 +302,7 @@ class Simulation {
   void advance() {
     find_speeds();
     next_running_.clear();
+    TensorUse::Interval done;
     for (size_t i = 0; i < running_.size(); ++i) {
       Running& one = running_[i];
       const auto duration = static_cast<double>(one.profile->duration);
@@ -300,11 +310,14 @@ class Simulation {
       const double reached = one.done + speed * step_;
       const double worked = std::min(reached, duration) - std::max(one.done, 0.0);
       for (size_t r = 0; worked > 0 && r < kResources; ++r) used_[r] += worked * rates_[i][r];
-      if (worked > 0)
-        tensor_use_.add(
-            now_, now_ + step_,
-            {.tensor = worked * rates_[i][static_cast<size_t>(Resource::tensor_cycles)],
-             .copies = worked * rates_[i][static_cast<size_t>(Resource::loading_cycles)]});
+      if (worked > 0) {
+        const TensorUse::Interval own{
+            .tensor = worked * rates_[i][static_cast<size_t>(Resource::tensor_cycles)],
+            .copies = worked * rates_[i][static_cast<size_t>(Resource::loading_cycles)]};
+        tensor_use_.add(now_, now_ + step_, own);
+        done.tensor += own.tensor;
+        done.copies += own.copies;
+      }
       leave(one, reached, speed);
       if (reached < duration) {
         one.done = reached;
@@ -317,6 +330,7 @@ class Simulation {
       free_rows_.push_back(one.row);
     }
     now_ += step_;
+    follow_clock(done);
     while (next_ < clusters_.size()) {
       const auto places = free_.take();
       if (!places) break;
@@ -328,6 +342,18 @@ class Simulation {
       next_running_.push_back(begin(row_of(*places), since > 0 ? since * last.speed : since));
     }
     running_.swap(next_running_);
+  }
+
+  /// The clock of the next step follows what the SMs have done in this one. The L2 cache and the
+  /// memory have clocks of their own: of an H100 they stay as they are (tests/hardware/timing).
+  void follow_clock(const TensorUse::Interval& done) {
+    if (!clock_) return;
+    const uint32_t sms = std::min(tensor_use_.ctas(), machine_sms_);
+    const double most = sms * step_;
+    const TensorLoad load{.sms = static_cast<double>(sms) / machine_sms_,
+                          .busy = std::min(1.0, done.tensor / most),
+                          .copies = std::min(1.0, done.copies / most)};
+    slower_ = 1 + clock_->more_cycles(step_, load) / step_;
   }
 
   /// The CTAs of a cluster that end while it goes on until `reached` leave their places.
@@ -372,6 +398,7 @@ class Simulation {
 
   std::span<const DemandProfile> clusters_;
   const LaunchCapacity& capacity_;
+  uint32_t machine_sms_;
   double step_ = 0;
   double now_ = 0;
   double end_ = 0;
@@ -379,6 +406,8 @@ class Simulation {
   size_t next_ = 0;   ///< the first that has not started
   Rates used_{};
   TensorUse tensor_use_;
+  std::optional<TensorClock> clock_;  ///< of the SMs, where any multiply
+  double slower_ = 1;                 ///< the highest clock, as a multiple of what it is now
   std::array<double, kResources - kSmResources> credit_{};  ///< amounts that may be asked for ahead
   std::vector<Running> running_, next_running_;             ///< by age
   std::vector<uint32_t> places_;                            ///< of CTAs, by Running::row
@@ -482,9 +511,10 @@ LaunchTime time_apart(std::span<const DemandProfile> clusters, const LaunchCapac
 
 }  // namespace
 
-LaunchTime launch_time(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
+LaunchTime launch_time(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity,
+                       const FallingClock& clock) {
   if (lie_apart(clusters, capacity)) return time_apart(clusters, capacity);
-  return Simulation(clusters, capacity).run();
+  return Simulation(clusters, capacity, clock).run();
 }
 
 }  // namespace bw::sim

@@ -22,6 +22,8 @@
 
 namespace bw::sim {
 
+struct TimingTable;
+
 /// What there is to share.
 struct LaunchCapacity {
   uint64_t places = 1;            ///< clusters that are resident at once
@@ -79,9 +81,17 @@ class LockstepTime {
   std::vector<std::vector<std::array<float, kSmResources>>> intervals_;  ///< by time and SM
 };
 
+/// What makes the SMs' clock fall. The chip's resources have clocks of their own, so in a cycle of
+/// SMs that multiply they give more.
+struct FallingClock {
+  const TimingTable* times = nullptr;  ///< how far it falls; null: it does not
+  uint32_t sms = 1;                    ///< of the machine
+};
+
 /// The time of a launch of clusters with these profiles. The same in every run: only their order
 /// counts.
 [[nodiscard]] LaunchTime launch_time(std::span<const DemandProfile> clusters,
-                                     const LaunchCapacity& capacity);
+                                     const LaunchCapacity& capacity,
+                                     const FallingClock& clock = {});
 
 }  // namespace bw::sim

@@ -10,16 +10,16 @@
 namespace bw::sim {
 namespace {
 
-/// Who begins together reads together, until SMs drift apart: of the reads that could be merged
-/// nearly all are at first, and `l2_merge_part` of them later (rings.first_slots, rings.window).
+// Nearly all are at first, and `l2_merge_part` of them later (rings.first_slots, rings.window).
 constexpr double kMergedAtFirst = 0.9;
 constexpr double kDriftCycles = 6000;
-double merged_part(const TimingTable& times, Cycle at) {
-  return times.l2_merge_part +
-         (kMergedAtFirst - times.l2_merge_part) * std::exp(-static_cast<double>(at) / kDriftCycles);
-}
 
 }  // namespace
+
+double merged_part(const TimingTable& times, double at) {
+  return times.l2_merge_part +
+         (kMergedAtFirst - times.l2_merge_part) * std::exp(-at / kDriftCycles);
+}
 
 void MergedReads::count(const TimingTable& times, Cycle until) {
   const auto end = std::partition(reads_.begin(), reads_.end(),
@@ -38,7 +38,8 @@ void MergedReads::count(const TimingTable& times, Cycle until) {
     ports_[read.port].asked_bytes += read.bytes;
     if (first != nullptr && read.key == first->key && read.port == first->port &&
         read.at <= first->at + times.l2_merge_cycles)
-      ports_[read.port].saved_bytes += read.bytes * merged_part(times, read.at);
+      ports_[read.port].saved_bytes +=
+          read.bytes * merged_part(times, static_cast<double>(read.at));
     else
       first = &read;
   }

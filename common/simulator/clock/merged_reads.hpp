@@ -14,6 +14,10 @@ struct TimingTable;
 /// What was counted before counts so much beside what is counted now.
 inline constexpr double kCountedBefore = 0.5;
 
+/// Who begins together reads together, until SMs drift apart: of the reads that could be merged the
+/// part that is, so long after the launch has begun.
+[[nodiscard]] double merged_part(const TimingTable& times, double at);
+
 /// A read that others may make as well, at about the same time.
 struct L2Read {
   uint64_t key = 0;   ///< of the lines: the same for reads of the same ones

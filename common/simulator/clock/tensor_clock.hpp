@@ -53,6 +53,8 @@ class TensorUse {
   void add(const DemandProfile& cluster, double begin);
   /// So many CTAs that have not been counted have used theirs: their SMs.
   void count_ctas(const DemandProfile& cluster);
+  /// How many of those there are.
+  [[nodiscard]] uint32_t ctas() const { return ctas_; }
   /// What the launch's cycles take, in cycles of the machine's highest clock.
   [[nodiscard]] Cycle stretched(Cycle cycles, uint32_t sms, const TimingTable& times) const;
 

@@ -102,7 +102,8 @@ Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {
   for (uint64_t index = 0; !in_steps_ && index < profiles.size(); ++index)
     l2_->correct(index, profiles[index]);
   const LaunchCapacity resources = capacity();
-  LaunchTime time = launch_time(profiles, resources);
+  const FallingClock clock{.times = device_.settings().times(), .sms = device_.settings().sm_count};
+  LaunchTime time = launch_time(profiles, resources, clock);
   if (!in_steps_ && profiles.size() > 1) {
     // When clusters run says what they read together, and that says how long they take.
     std::vector<std::vector<float>> asked(profiles.size());
@@ -117,7 +118,7 @@ Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {
           profiles[i].intervals.front()[interval][kL2Read] =
               asked[i][interval] * static_cast<float>(parts[i]);
       before = parts;
-      time = launch_time(profiles, resources);
+      time = launch_time(profiles, resources, clock);
     }
   }
   tensor_use_ = std::move(time.tensor_use);

@@ -51,6 +51,7 @@ class OneWave {
       for (uint64_t index = 0; index < members_.size(); ++index)
         if (members_[index].status == RunStatus::reached_limit || members_[index].ends_at > until)
           running.push_back(index);
+      follow_clock(until);
       grid_.l2()->step(states_of(advanced), until, running);
       for (const uint64_t index : advanced) members_[index].l2 = nullptr;
       round = those_that_run();
@@ -71,6 +72,33 @@ class OneWave {
     RunStatus status = RunStatus::reached_limit;
     std::exception_ptr fault;
   };
+
+  /// Tells how much the SMs have multiplied since the last step.
+  void follow_clock(Cycle until) {
+    if (until == kNever || until / Demand::kInterval == clock_at_ / Demand::kInterval) return;
+    TensorUse::Interval done;
+    double ctas = 0;
+    for (uint64_t index = 0; index < counted(); ++index) {
+      const Member& member = members_[index];
+      const Demand* const demand = member.cluster ? &member.cluster->demand() : nullptr;
+      const auto used = [&](Resource resource, Cycle from) {
+        return demand != nullptr ? demand->used(resource, from, until)
+                                 : profiles_[index].used(resource, from, until);
+      };
+      if (used(Resource::tensor_cycles, 0) == 0) continue;
+      ctas += static_cast<double>(grid_.configuration().cluster.volume());
+      done.tensor += used(Resource::tensor_cycles, clock_at_);
+      done.copies += used(Resource::loading_cycles, clock_at_);
+    }
+    const auto cycles = static_cast<double>(until - clock_at_);
+    clock_at_ = until;
+    if (ctas == 0) return;
+    const double most = ctas * cycles;
+    const uint32_t sms = grid_.device().settings().sm_count;
+    grid_.l2()->follow_clock(cycles, {.sms = std::min(1.0, ctas / sms),
+                                      .busy = std::min(1.0, done.tensor / most),
+                                      .copies = std::min(1.0, done.copies / most)});
+  }
 
   /// Those of one port run ahead, so that it is known what clusters read together. Launches of few
   /// clusters have none. Whether there were any.
@@ -194,6 +222,7 @@ class OneWave {
   std::atomic<uint64_t> first_failed_;  ///< clusters after it need not run
   std::mutex mutex_;                    ///< held while a cluster that has ended is counted
   bool is_backwards_ = false;
+  Cycle clock_at_ = 0;  ///< when the clock was last followed
 };
 
 void Grid::run_together(LaunchResult& result) {

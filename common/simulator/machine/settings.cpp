@@ -38,7 +38,8 @@ std::optional<EventNumber> read_event(const char* name) {
 }
 
 constexpr SummationModel kSummationModels[] = {SummationModel::machine, SummationModel::sequential,
-                                               SummationModel::hopper, SummationModel::none};
+                                               SummationModel::hopper, SummationModel::blackwell,
+                                               SummationModel::none};
 
 SummationModel read_summation(const char* name) {
   const char* text = std::getenv(name);
@@ -101,6 +102,8 @@ const char* summation_name(SummationModel model) {
       return "hopper";
     case SummationModel::none:
       return "none";
+    case SummationModel::blackwell:
+      return "blackwell";
   }
   return "";
 }

@@ -33,9 +33,10 @@ enum class SummationModel : uint8_t {
   sequential,  ///< one chain of fp32 fused multiply-adds in ascending order of k
   hopper,      ///< as measured on an H100
   none,        ///< not at all, D stays as it is: for who wants times alone
+  blackwell,   ///< as others have measured it on a B200
 };
 
-/// "machine", "sequential", "hopper", "none".
+/// "machine", "sequential", "hopper", "none", "blackwell".
 [[nodiscard]] const char* summation_name(SummationModel model);
 
 /// Of a launch, from the environment.

@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 7> kGroups{{
+  static constexpr std::array<Group, 8> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"barrier", "named barriers, mbarriers, cluster barriers", true, measure_barriers},
@@ -20,6 +20,8 @@ std::span<const Group> groups() {
        measure_tensor_core},
       {"tma_throughput", "copies in flight, by width, SMs and multicast", true,
        measure_tma_throughput},
+      {"ladder", "matrix products, one idea after the other: tests the model", false,
+       measure_ladder},
   }};
   return kGroups;
 }

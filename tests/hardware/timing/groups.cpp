@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 30> kGroups{{
+  static constexpr std::array<Group, 35> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -55,6 +55,15 @@ std::span<const Group> groups() {
       {"followers", "CTAs that follow others on their SMs: rings that wait for the L2 cache", true,
        measure_followers},
       {"clock", "the SM's clock by what the SMs do", true, measure_clock},
+      {"l2_clock", "what the L2 cache gives while MMAs pull the SMs' clock down", true,
+       measure_l2_clock},
+      {"narrow_stores", "tiles that threads store two to sixteen bytes at a time", true,
+       measure_narrow_stores},
+      {"ladder", "matrix products, one idea after the other: tests the model", false,
+       measure_ladder},
+      {"large_ladder", "the same of larger matrices: tests the model", false, measure_large_ladder},
+      {"ladder_errors", "how far the ladder's products are from what they should be", false,
+       measure_ladder_errors},
       {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},
   }};
   return kGroups;

@@ -69,6 +69,11 @@ void measure_cta_end(Results& results);         ///< what CTAs send, begin, who 
 void measure_few_rows(Results& results);        ///< CTAs that share an SM
 void measure_followers(Results& results);       ///< CTAs that follow others on their SMs
 void measure_clock(Results& results);           ///< the SM's clock under load
+void measure_l2_clock(Results& results);        ///< copies while MMAs pull the clock down
+void measure_narrow_stores(Results& results);   ///< tiles that threads store in small pieces
+void measure_ladder(Results& results);          ///< matrix products, one idea after the other
+void measure_large_ladder(Results& results);    ///< the same of larger matrices
+void measure_ladder_errors(Results& results);   ///< the same, held against exact sums
 void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
 void measure_tensor_core(Results& results);     ///< tcgen05: MMAs, copies, tensor memory
 void measure_mbarrier(Results& results);        ///< an operation on an mbarrier, without a loop

@@ -416,7 +416,8 @@ TEST_F(L2LaunchTest, KnowsBehindTheRunWhatClustersHaveReadTogether) {
   LaunchTime time;
   time.lives = {{0, 512}, {0, 512}, {1000, 1512}, {2000, 2512}};
   const std::vector profiles(4, DemandProfile{.duration = 512, .intervals = {}});
-  EXPECT_EQ(waves.reads().parts(times_, time, profiles), (std::vector<double>{0.5, 0.5, 1, 1}));
+  const double both = 1 - merged_part(times_, 0) / 2;
+  EXPECT_EQ(waves.reads().parts(times_, time, profiles), (std::vector<double>{both, both, 1, 1}));
 }
 
 TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {

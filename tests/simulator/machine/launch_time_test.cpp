@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim::test::launch_time_test {
 namespace {
@@ -246,6 +248,26 @@ TEST(LaunchTime, CtasThatEndEarlyLeaveTheirSmToOthersOfTheGpc) {
   EXPECT_EQ(launch_time(three, capacity).cycles, 32 * kInterval);
   capacity.gpcs = {0, 0};
   EXPECT_EQ(launch_time(three, capacity).cycles, 24 * kInterval);
+}
+
+TEST(LaunchTime, WhatTheL2CacheGivesDoesNotFallWithTheSmsClock) {
+  // Eight that multiply all the time and read twice what there is: the clock falls, but the cache
+  // takes as long by wall time as if it did not.
+  DemandProfile profile = steady(kTensor, 1, 256);
+  for (Amounts& amounts : profile.intervals.front()) amounts[kL2] = 25 * kInterval;
+  const std::vector many(8, profile);
+  const LaunchCapacity capacity = machine(8, 8);
+  const TimingTable& times = times_of(*find_machine("h100"));
+  const LaunchTime high = launch_time(many, capacity);
+  const LaunchTime low = launch_time(many, capacity, {.times = &times, .sms = 8});
+  EXPECT_NEAR(static_cast<double>(high.cycles), 2.0 * 256 * kInterval, 600);
+  const auto wall = static_cast<double>(low.tensor_use.stretched(low.cycles, 8, times));
+  EXPECT_GT(wall, 1.1 * static_cast<double>(low.cycles));
+  EXPECT_NEAR(wall / static_cast<double>(high.cycles), 1, 0.01);
+  // A launch without MMAs has no other clock.
+  const std::vector readers(8, steady(kL2, 25));
+  EXPECT_EQ(launch_time(readers, capacity, {.times = &times, .sms = 8}).cycles,
+            launch_time(readers, capacity).cycles);
 }
 
 TEST(FreePlaces, TheGpcThatHasEnoughFirstIsTaken) {

@@ -24,13 +24,13 @@ class Variable {
 
 TEST(Accumulation, IsChosenByTheEnvironment) {
   EXPECT_EQ(Settings::from_environment().summation, SummationModel::machine);
-  for (const SummationModel model :
-       {SummationModel::machine, SummationModel::sequential, SummationModel::hopper}) {
+  for (const SummationModel model : {SummationModel::machine, SummationModel::sequential,
+                                     SummationModel::hopper, SummationModel::blackwell}) {
     const Variable variable(summation_name(model));
     EXPECT_EQ(Settings::from_environment().summation, model);
   }
-  const Variable variable("blackwell");
-  expect_fault(FaultKind::launch, {"BW_SIM_ACCUMULATION is \"blackwell\"", "\"sequential\""},
+  const Variable variable("volta");
+  expect_fault(FaultKind::launch, {"BW_SIM_ACCUMULATION is \"volta\"", "\"sequential\""},
                [] { (void)Settings::from_environment(); });
 }
 

@@ -29,10 +29,11 @@ class None final : public Accumulation {
 
 const Accumulation& accumulation(SummationModel model) {
   static const Sequential sequential;
-  static const HopperAccumulation hopper;
+  static const HopperAccumulation hopper(kHopperFp8Precision), blackwell(kHopperPrecision);
   static const None none;
   if (model == SummationModel::sequential) return sequential;
   if (model == SummationModel::hopper) return hopper;
+  if (model == SummationModel::blackwell) return blackwell;
   if (model == SummationModel::none) return none;
   throw SimulationError(Report{.code = FaultCode::setting_invalid,
                                .what = std::string("the summation model \"") +

@@ -1,7 +1,6 @@
 #include "common/simulator/units/tensor_core/hopper_accumulation.hpp"
 
 #include "common/simulator/units/tensor_core/hopper_fp8_accumulation.hpp"
-#include "common/simulator/units/tensor_core/hopper_sum.hpp"
 
 namespace bw::sim {
 namespace {
@@ -21,7 +20,7 @@ int least_exponent(MmaFormat format) {
 }
 
 /// Element by element.
-void multiply_each(const RowTile& tile, const TileFormats& formats) {
+void multiply_each(const RowTile& tile, const TileFormats& formats, HopperPrecision fp8) {
   HopperStep step;
   step.a_stride = kRowBlock;
   step.k = formats.step;
@@ -29,7 +28,7 @@ void multiply_each(const RowTile& tile, const TileFormats& formats) {
   step.least_b = least_exponent(formats.b);
   step.half_result = formats.d == AccumulatorFormat::f16;
   step.least_accumulator = step.half_result ? kLeastF16Exponent : kLeastF32Exponent;
-  step.precision = is_fp8(formats.a) ? kHopperFp8Precision : kHopperPrecision;
+  step.precision = is_fp8(formats.a) ? fp8 : kHopperPrecision;
   for (size_t column = 0; column < tile.n; ++column)
     for (size_t row = 0; row < kRowBlock; ++row) {
       float& d = tile.d[column * tile.d_stride + row];
@@ -49,8 +48,9 @@ void HopperAccumulation::multiply_together(std::span<const RowTile> tiles,
                                            const TileFormats& formats) const {
   const bool has_fp8_steps = is_fp8(formats.a) && is_fp8(formats.b) && formats.step == kFp8Step &&
                              formats.d == AccumulatorFormat::f32;
-  if (has_fp8_steps && multiply_fp8(tiles, formats)) return;
-  for (const RowTile& tile : tiles) multiply_each(tile, formats);
+  const bool is_hopper = fp8_.fraction_bits == kHopperFp8Precision.fraction_bits;
+  if (is_hopper && has_fp8_steps && multiply_fp8(tiles, formats)) return;
+  for (const RowTile& tile : tiles) multiply_each(tile, formats, fp8_);
 }
 
 void HopperAccumulation::multiply(const RowTile& tile, const TileFormats& formats) const {

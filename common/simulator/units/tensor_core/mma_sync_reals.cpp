@@ -88,7 +88,7 @@ void RealProduct::multiply(const Strand& strand, const MmaForm& form) {
 }
 
 void RealProduct::step(SummationModel model, const MmaForm& form, int first, int count) {
-  if (model == SummationModel::hopper)
+  if (model == SummationModel::hopper || model == SummationModel::blackwell)
     step_as_on_hopper(form, first, count);
   else
     step_in_chains(form, first, count);
