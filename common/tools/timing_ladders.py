@@ -81,7 +81,7 @@ def do_published(root, console, tools):
             if status != 0:
                 raise WorkbookError(f"`{program.name}` ended with status {status}:\n{text}")
             simulated = read_rows(path)
-        print(f"products {ladder.title}; no constant was fitted to these")
+        print(f"products {ladder.title}; one constant was chosen with the H100's in view")
         print("\n".join(describe(simulated, read_rows(root / _FOLDER / ladder.recorded))))
         print()
     return 0

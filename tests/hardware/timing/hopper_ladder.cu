@@ -1,6 +1,6 @@
 /// \file
 /// A ladder of matrix products by wgmma, each with one idea more than the one before, in the manner
-/// of published ones (fast.cu, kernels 2 to 8). The timing model is never fitted to them: they say
+/// of published ones (fast.cu, kernels 2 to 8). One number of the timing model was chosen with them in view (docs/timing.md): they say
 /// whether it sees what each idea brings.
 ///
 /// Operands are e4m3 with twice the K of bf16: as many bytes, and as many cycles of the tensor
