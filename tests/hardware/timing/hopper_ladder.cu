@@ -1,11 +1,11 @@
 /// \file
 /// A ladder of matrix products by wgmma, each with one idea more than the one before, in the manner
-/// of published ones (fast.cu, kernels 2 to 8). One number of the timing model was chosen with them in view (docs/timing.md): they say
-/// whether it sees what each idea brings.
+/// of published ones (fast.cu, kernels 2 to 8). They say whether the timing model sees what each
+/// idea brings; one of its numbers was chosen with their rows in view (docs/timing.md).
 ///
 /// Operands are e4m3 with twice the K of bf16: as many bytes, and as many cycles of the tensor
-/// cores. C is bf16, its columns one behind the other, as those kernels have it: each thread stores
-/// two bytes at a time.
+/// cores. C is bf16 and stored by columns, as in those kernels: each thread stores two bytes at a
+/// time.
 
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
