@@ -133,7 +133,7 @@ struct BlockScaledConfig {
     alignas(1024) uint8_t d_slices[kNumOutputBuffers][Slice::kDBytes];
   };
   static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
-                "barriers lie in the first 8 KiB of shared memory");
+                "barriers are in the first 8 KiB of shared memory");
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
                 "the rings need more shared memory than a CTA can have");
 };

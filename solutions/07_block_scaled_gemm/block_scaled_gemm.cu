@@ -45,7 +45,7 @@ CUtensorMap operand_map(const char* name, const uint8_t* data, int64_t rows, int
                           .swizzle = CU_TENSOR_MAP_SWIZZLE_128B});
 }
 
-/// A row of this map is all of K for 128 rows of the matrix. What lies outside reads as zero: the
+/// A row of this map is all of K for 128 rows of the matrix. What is outside reads as zero: the
 /// scale 2^-127 or 0, never NaN.
 CUtensorMap scale_map(const char* name, const uint8_t* scales, BlockFormat format, int64_t rows,
                       int64_t k, int box_parts) {

@@ -43,7 +43,7 @@ struct BlockScaledTilePayload {
   uint8_t* sfa;  ///< A's scales
   uint8_t* sfb;  ///< B's scales
 
-  /// The payload that lies in this storage.
+  /// The payload in this storage.
   template <int NumStages>
   static __device__ __forceinline__ BlockScaledTilePayload of(Storage<NumStages>& storage) {
     return BlockScaledTilePayload{storage.a[0], storage.b[0], storage.sfa[0], storage.sfb[0]};

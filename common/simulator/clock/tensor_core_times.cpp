@@ -30,7 +30,7 @@ constexpr Cycle kScaledLatency = 1, kScaledPairLatency = 3;
 // Between copies of .32x128b.warpx4 and of .64x128b.warpx2, which read so many bytes. Source:
 // cicuvc, "nvidia-sass-document" (3e4430d, September 2026), UTCCP on a B200, four warps that copy:
 // 2,048 more of the former take 16,376 more cycles; 8,192 of the latter take 137,367. Not measured:
-// one issuing thread, MMAs beside them.
+// one issuing thread, MMAs in the queue.
 constexpr uint32_t kBytesToAllQuarters = 512, kBytesToHalves = 1024;
 constexpr Cycle kToAllQuartersInterval = 8, kToHalvesInterval = 17;
 
