@@ -1,7 +1,7 @@
 /// \file
 /// What an SM's clock answers with fixed times (BW_SIM_TIMING=simple) and with a table, and what
 /// shared memory leaves of the first-level cache.
-#include "common/simulator/clock/sm_clock.hpp"
+#include "common/simulator/clock/cta_clock.hpp"
 
 #include <array>
 
@@ -23,12 +23,12 @@ struct Sm {
   Demand demand;
   L2View l2;
   Cycle now = 0;
-  SmClock clock;
+  CtaClock clock;
 };
 
 const TimingTable& hopper() { return times_of(*find_machine("h100")); }
 
-TEST(SmClock, CopiesOfFixedTimesShareTheEngine) {
+TEST(CtaClock, CopiesOfFixedTimesShareTheEngine) {
   Sm sm(nullptr);
   // 460 cycles and 6 for each KiB (SemiAnalysis); the second follows the first's bytes.
   EXPECT_EQ(sm.clock.copies.load({.bytes = 16 * kKib, .rows = {}}, 0), 460 + 16 * 6);
@@ -37,19 +37,19 @@ TEST(SmClock, CopiesOfFixedTimesShareTheEngine) {
   EXPECT_EQ(sm.clock.copies.receive(777, 4 * kKib, true), 777u) << "no way into the SM to wait for";
 }
 
-TEST(SmClock, MmasOfFixedTimesFollowOneAnother) {
+TEST(CtaClock, MmasOfFixedTimesFollowOneAnother) {
   Sm sm(nullptr);
   const TensorCoreCost cost = cost_of({.m = 128, .n = 256, .a_row_bytes = 32, .b_row_bytes = 32});
   EXPECT_EQ(cost.interval, 128u) << "n / 2; its operands take 96 cycles of shared memory";
   EXPECT_EQ(cost.latency, 128u + 136);
-  const std::array<SmClock*, 1> sms = {&sm.clock};
+  const std::array<CtaClock*, 1> sms = {&sm.clock};
   EXPECT_EQ(sm.clock.tensor_core.completion(sms, 10, cost, 0), 10 + cost.latency);
   EXPECT_EQ(sm.clock.tensor_core.completion(sms, 11, cost, 0), 10 + cost.latency + cost.interval);
 }
 
-TEST(SmClock, FixedTimesCountNothing) {
+TEST(CtaClock, FixedTimesCountNothing) {
   Sm sm(nullptr);
-  const std::array<SmClock*, 1> sms = {&sm.clock};
+  const std::array<CtaClock*, 1> sms = {&sm.clock};
   static_cast<void>(sm.clock.copies.load({.bytes = 16 * kKib, .rows = {}}, 0));
   static_cast<void>(sm.clock.tensor_core.completion(
       sms, 0, cost_of({.m = 128, .n = 128, .a_row_bytes = 32, .b_row_bytes = 32}), 0));
@@ -60,7 +60,7 @@ TEST(SmClock, FixedTimesCountNothing) {
   EXPECT_EQ(sm.clock.arrive_at_cluster(0, 5), 5u);
 }
 
-TEST(SmClock, ATableMakesWhatIsSharedWait) {
+TEST(CtaClock, ATableMakesWhatIsSharedWait) {
   Sm sm(&hopper());
   const WgmmaCost mma{.n = 256, .operand_bytes = (64 + 256) * 32};
   const Cycle first = sm.clock.wgmma.completion(mma, 0, 0);
@@ -70,7 +70,7 @@ TEST(SmClock, ATableMakesWhatIsSharedWait) {
   EXPECT_EQ(sm.clock.init_mbarrier(0), initialised + hopper().mbarrier_init_cycles);
 }
 
-TEST(SmClock, NamedBarriersCountWarpsOrArrivals) {
+TEST(CtaClock, NamedBarriersCountWarpsOrArrivals) {
   Sm fixed(nullptr), modelled(&hopper());
   EXPECT_EQ(fixed.clock.named_barriers.release(100, 4), 108u) << "two cycles a warp";
   EXPECT_EQ(fixed.clock.named_barriers.release_of_last(100, 4), 100u);
