@@ -144,7 +144,7 @@ class OnePortForTimes(unittest.TestCase):
     def test_no_unit_looks_at_a_timing_table(self):
         found = looks_at_tables(SIMULATOR)
         self.assertEqual(found, [], "ask Costs (clock/cost_port.hpp) or the clock of the SM "
-                         "(clock/sm_clock.hpp) instead:\n" + "\n".join(found))
+                         "(clock/cta_clock.hpp) instead:\n" + "\n".join(found))
 
     def test_one_that_does_is_found(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "common/simulator/base/types.hpp"
-#include "common/simulator/clock/sm_clock.hpp"
+#include "common/simulator/clock/cta_clock.hpp"
 #include "common/simulator/clock/warp_times.hpp"
 
 namespace bw::sim::access_times {
@@ -29,14 +29,14 @@ struct LanePlaces {
 
 /// A warp that accesses memory.
 struct Accessor {
-  SmClock& sm;         ///< of its CTA
+  CtaClock& sm;        ///< of its CTA
   uint32_t warp = 0;   ///< its number in the CTA
   WarpTimes& counted;  ///< where what it waits is counted
   Cycle& time;         ///< of the access; moves where the queue is full
 };
 /// The shared memory of a CTA of the cluster.
 struct SharedWindow {
-  SmClock& sm;  ///< of that CTA
+  CtaClock& sm;  ///< of that CTA
   const std::byte* begin;
 };
 

@@ -4,7 +4,7 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/clock/costs.hpp"
-#include "common/simulator/clock/sm_clock.hpp"
+#include "common/simulator/clock/cta_clock.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {

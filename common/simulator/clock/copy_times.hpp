@@ -11,7 +11,7 @@
 
 namespace bw::sim {
 
-class SmClock;
+class CtaClock;
 
 /// What of a copy the timing model looks at. A copy of contiguous bytes is one row.
 struct CopyRows {
@@ -23,16 +23,16 @@ struct CopyRows {
 
 /// A copy into shared memory.
 struct LoadCost {
-  uint32_t bytes = 0;         ///< moved
-  CopyRows rows;              ///< the same, with a timing model
-  SmClock* source = nullptr;  ///< of the CTA whose shared memory is read; null: device memory
-  uint32_t apart_bytes = 0;   ///< from there: how much further in its line the place is
+  uint32_t bytes = 0;          ///< moved
+  CopyRows rows;               ///< the same, with a timing model
+  CtaClock* source = nullptr;  ///< of the CTA whose shared memory is read; null: device memory
+  uint32_t apart_bytes = 0;    ///< from there: how much further in its line the place is
 };
 
 /// The copy engine of a CTA's SM.
 class CopyTimes {
  public:
-  explicit CopyTimes(SmClock& sm) : sm_(sm) {}
+  explicit CopyTimes(CtaClock& sm) : sm_(sm) {}
 
   /// When the last byte of a copy that is issued at `now` has come to the SMs of its destinations.
   [[nodiscard]] Cycle load(const LoadCost& copy, Cycle now);
@@ -46,7 +46,7 @@ class CopyTimes {
   [[nodiscard]] Cycle modelled_load(const LoadCost& copy, Cycle now);
   [[nodiscard]] Cycle modelled_store(uint32_t bytes, const CopyRows& rows, Cycle now);
 
-  SmClock& sm_;
+  CtaClock& sm_;
   Cycle load_free_ = 0;  ///< when the engine has moved all loads issued so far
   Cycle store_free_ = 0;
   Server loads_;  ///< the same with a timing model

@@ -2,7 +2,7 @@
 /// \file
 /// The port through which units learn what their operations cost: by the machine's table, or with
 /// TimingModel::simple by fixed times. Units know no table. What depends on what else goes on in an
-/// SM is asked of its clock (clock/sm_clock.hpp).
+/// SM is asked of its clock (clock/cta_clock.hpp).
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/clock/costs.hpp"
-#include "common/simulator/clock/sm_clock.hpp"
+#include "common/simulator/clock/cta_clock.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {
@@ -95,13 +95,13 @@ TensorCoreCost cost_of_copy(uint32_t shared_bytes) {
           .shared_reads = shared_bytes / kSharedBytesPerCycle};
 }
 
-Cycle TensorCoreTimes::completion(std::span<SmClock* const> sms, Cycle now,
+Cycle TensorCoreTimes::completion(std::span<CtaClock* const> sms, Cycle now,
                                   const TensorCoreCost& cost, Cycle disturbance) {
   if (sm_.table == nullptr)
     return last_ = std::max(now + cost.latency + disturbance, last_ + cost.interval);
   const Cycle begin = std::max(now, free_);
   free_ = begin + cost.interval;
-  for (SmClock* const sm : sms) {
+  for (CtaClock* const sm : sms) {
     sm->demand.use(Resource::tensor_cycles, sm->rank, begin, cost.interval);
     // Others may pass shared memory as well.
     free_ = std::max(free_, sm->memory.pass(begin, cost.shared_reads));

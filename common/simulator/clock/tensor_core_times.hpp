@@ -11,7 +11,7 @@
 
 namespace bw::sim {
 
-class SmClock;
+class CtaClock;
 struct TimingTable;
 
 /// What of an MMA costs time.
@@ -40,15 +40,15 @@ struct TensorCoreCost {
 /// The tensor core of a CTA, or of the pair of which it is the first.
 class TensorCoreTimes {
  public:
-  explicit TensorCoreTimes(SmClock& sm) : sm_(sm) {}
+  explicit TensorCoreTimes(CtaClock& sm) : sm_(sm) {}
 
   /// When an operation that is issued at `now` completes, in order; takes the tensor cores and the
   /// shared memory of all SMs that take part. `disturbance`: what a seed adds to its latency.
-  [[nodiscard]] Cycle completion(std::span<SmClock* const> sms, Cycle now,
+  [[nodiscard]] Cycle completion(std::span<CtaClock* const> sms, Cycle now,
                                  const TensorCoreCost& cost, Cycle disturbance);
 
  private:
-  SmClock& sm_;
+  CtaClock& sm_;
   Cycle last_ = 0;  ///< completion
   Cycle free_ = 0;  ///< with a timing model: when the next operation may begin
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/simulator/clock/sm_clock.hpp"
+#include "common/simulator/clock/cta_clock.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim {

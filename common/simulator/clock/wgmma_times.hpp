@@ -10,7 +10,7 @@
 
 namespace bw::sim {
 
-class SmClock;
+class CtaClock;
 
 /// What of an MMA costs time.
 struct WgmmaCost {
@@ -23,7 +23,7 @@ struct WgmmaCost {
 /// The tensor cores of a CTA's warpgroups.
 class WgmmaTimes {
  public:
-  explicit WgmmaTimes(SmClock& sm) : sm_(sm) {}
+  explicit WgmmaTimes(CtaClock& sm) : sm_(sm) {}
 
   /// The part of an MMA's time that a seed disturbs.
   [[nodiscard]] Cycle latency(const WgmmaCost& mma) const;
@@ -32,7 +32,7 @@ class WgmmaTimes {
   [[nodiscard]] Cycle completion(const WgmmaCost& mma, Cycle issued, Cycle disturbance);
 
  private:
-  SmClock& sm_;
+  CtaClock& sm_;
   Cycle free_ = 0;             ///< when the tensor cores have done all that was begun
   Cycle last_completion_ = 0;  ///< with a timing model: of all that was begun
 };

@@ -97,7 +97,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   const uint32_t warps = ceil_div(threads, kWarpLanes);
   cta.units = grid_.device().units().make_for(cta);
   const TimingTable* const times = settings().times();
-  cta.clock = std::make_unique<SmClock>(times, demand_, l2_, rank, now_);
+  cta.clock = std::make_unique<CtaClock>(times, demand_, l2_, rank, now_);
   if (times != nullptr) {
     cta.clock->is_first = index_ < grid_.resident_clusters();
     cta.clock->code = CodeFetch(grid_.code_rate(slot_));

@@ -24,9 +24,9 @@
 #include "common/simulator/base/kept_memory.hpp"
 #include "common/simulator/base/types.hpp"
 #include "common/simulator/clock/cost_port.hpp"
+#include "common/simulator/clock/cta_clock.hpp"
 #include "common/simulator/clock/demand.hpp"
 #include "common/simulator/clock/l2_view.hpp"
-#include "common/simulator/clock/sm_clock.hpp"
 #include "common/simulator/clock/warp_times.hpp"
 #include "common/simulator/machine/event_queue.hpp"
 #include "common/simulator/machine/instruction.hpp"
@@ -232,7 +232,7 @@ struct Cta {
   std::vector<Warp> warps;              ///< by number
   uint32_t live_threads = 0;            ///< threads that have not ended
   std::unique_ptr<CtaUnitState> units;  ///< what the units keep
-  std::unique_ptr<SmClock> clock;       ///< of its SM
+  std::unique_ptr<CtaClock> clock;      ///< of its SM
 
   Cta() = default;
   Cta(const Cta&) = delete;  // units keep a reference to their CTA

@@ -78,7 +78,7 @@ void TensorCore::enqueue(Cycle now, const Origin& origin, const ShiftOperation& 
 
 Cycle TensorCore::completion_of(Cycle now, int group, const TensorCoreCost& cost) const {
   Cluster& cluster = *cta_.cluster;
-  std::array<SmClock*, 2> sms{};
+  std::array<CtaClock*, 2> sms{};
   for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member)
     sms[member] = cluster.cta(cta_.rank + member).clock.get();
   return cta_.clock->tensor_core.completion({sms.data(), static_cast<size_t>(group)}, now, cost,

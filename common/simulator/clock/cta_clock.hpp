@@ -19,13 +19,13 @@ namespace bw::sim {
 
 struct TimingTable;
 
-/// An SM's clock, one for each CTA.
-class SmClock : public SmTimes {
+/// The clock of an SM as one CTA meets it.
+class CtaClock : public SmTimes {
  public:
   /// For the CTA of that rank in its cluster, which has come to the cycle `now`, asks for what
   /// `demand` counts and finds `l2`. `times` null: fixed times.
-  SmClock(const TimingTable* times, Demand& its_demand, L2View& its_l2, uint32_t its_rank,
-          const Cycle& now)
+  CtaClock(const TimingTable* times, Demand& its_demand, L2View& its_l2, uint32_t its_rank,
+           const Cycle& now)
       : table(times),
         demand(its_demand),
         l2(its_l2),
@@ -36,8 +36,8 @@ class SmClock : public SmTimes {
         wgmma(*this),
         tensor_memory(times),
         named_barriers(times) {}
-  SmClock(const SmClock&) = delete;  // its units keep a reference to it
-  SmClock& operator=(const SmClock&) = delete;
+  CtaClock(const CtaClock&) = delete;  // its units keep a reference to it
+  CtaClock& operator=(const CtaClock&) = delete;
 
   /// How much longer a copy takes because the engine has not had its tensor map in this launch, or
   /// has just been told of it.
