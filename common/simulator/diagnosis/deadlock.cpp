@@ -63,7 +63,9 @@ std::string polled_memory(Cluster& cluster, const Strand& strand) {
   const uint64_t address =
       lane_address(strand, load->operands[0], load->immediate, lowest_lane(strand.mask));
   const Allocation* const allocation = cluster.memory().find(address);
-  if (allocation == nullptr) return {};
+  const bool is_parameter =
+      allocation != nullptr && allocation->address == cluster.memory().parameter_buffer();
+  if (allocation == nullptr || is_parameter) return {};
   return fmt::format("polls global memory at {:#x} (byte {} of {}), at {}", address,
                      address - allocation->address, allocation->description,
                      waiting::location(cluster, *load));
