@@ -47,7 +47,9 @@ const View& GlobalRaces::at_home(const Released& released) {
   Translated& known = translated_[released.view.get()];
   if (known.original == nullptr) {
     known.original = released.view;
-    known.view = released.view->as_foreign(released.from.cluster);
+    known.view = released.from.cluster == kManyClusters
+                     ? *released.view
+                     : released.view->as_foreign(released.from.cluster);
     known.view.take_home(cluster_index_);
   }
   return known.view;
@@ -200,6 +202,8 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
     const LocationState* const state = learns ? shadow_->locations.read(location) : nullptr;
     if (state != nullptr) {
       for (const Released& one : state->released) {
+        // A thread that polls finds the same again and again.
+        if (strength.acquires && thread(origin, lane).has_acquired(location, one)) continue;
         const View& view = at_home(one);
         const bool meets = scopes_meet(self, strength.scope, one.from, one.scope);
         // Without a fence a later load could be early by the ISA's words; kernels that are proven
