@@ -44,6 +44,10 @@ Findings without_tolerated(const Findings& all, Device& device) {
       ending.add(finding);
     }
   }
+  // Where threads of several warps race, what lanes of one lack says less.
+  std::stable_partition(warnings.begin(), warnings.end(), [](const Warning& warning) {
+    return warning.report.code != FaultCode::race_in_warp;
+  });
   merge(device.warnings(), warnings);
   return ending;
 }
