@@ -499,11 +499,13 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
           place_of(*second.origin.instruction));
     } else if (warp.out.issued.covers(first.stream, first.epoch)) {
       const bool is_load = first.kind == Kind::load;
-      const std::string wait = is_load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
-      race.edge = fmt::format("{} waits for it by {} only after the arrival at {}",
-                              warp_name(first), wait, at(earlier.release));
+      race.edge = fmt::format("{} {} the arrival at {}", warp_name(first),
+                              is_load ? "waits for it by tcgen05.wait::ld only after"
+                                      : "waits for it by tcgen05.wait::st only after",
+                              at(earlier.release));
       race.fix =
-          fmt::format("execute {} in {} after {} and before the arrival that tells {} of it", wait,
+          fmt::format("{} {} after {} and before the arrival that tells {} of it",
+                      is_load ? "execute tcgen05.wait::ld in" : "execute tcgen05.wait::st in",
                       warp_name(first), place_of(*first.origin.instruction), warp_name(second));
     } else {
       race.edge = fmt::format("nothing tells {} that {} is through", warp_name(second), who(first));
