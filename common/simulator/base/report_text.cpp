@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -26,6 +28,36 @@ std::string line_of_file(const std::string& path, uint32_t number) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
   return line;
 }
+
+/// A long kernel name is given once; after that, "gemm<...>" is enough.
+class KernelNames {
+ public:
+  explicit KernelNames(const Report& report) {
+    for (const ReportPlace& place : report.places) {
+      const size_t arguments = place.kernel.find('<');
+      if (place.kernel.size() > kLongest && arguments != std::string::npos)
+        names_.push_back({place.kernel, place.kernel.substr(0, arguments) + "<...>"});
+    }
+  }
+  /// The text with the short names of kernels that were named before.
+  [[nodiscard]] std::string shorten(std::string text) {
+    for (Name& name : names_) {
+      for (size_t at = text.find(name.whole); at != std::string::npos;
+           at = text.find(name.whole, at + 1)) {
+        if (std::exchange(name.is_known, true)) text.replace(at, name.whole.size(), name.brief);
+      }
+    }
+    return text;
+  }
+
+ private:
+  static constexpr size_t kLongest = 48;
+  struct Name {
+    std::string whole, brief;
+    bool is_known = false;
+  };
+  std::vector<Name> names_;
+};
 
 class Text {
  public:
@@ -81,11 +113,13 @@ std::string excerpt(const ReportPlace& place, const Presentation& how) {
 
 std::string present(const Report& report, const Presentation& how) {
   Text text(how);
+  KernelNames kernels(report);
   const std::string head = std::string(kStart) + report.title() + ":";
-  text.add(head + " " + report.what, head.size(),
+  text.add(head + " " + kernels.shorten(report.what), head.size(),
            report.severity() == Severity::warning ? kWarning : kError);
   const auto labelled = [&](std::string_view label, const std::string& words) {
-    if (!words.empty()) text.add("  " + std::string(label) + words, 2 + label.find(':') + 1);
+    if (!words.empty())
+      text.add("  " + std::string(label) + kernels.shorten(words), 2 + label.find(':') + 1);
   };
   labelled("where: ", report.where);
   for (const ReportPlace& place : report.places)
@@ -96,7 +130,7 @@ std::string present(const Report& report, const Presentation& how) {
            (line.starts_with(place.role + ":") || line.starts_with(place.role + " "));
   };
   for (const std::string& line : report.details) {
-    text.add("  " + line);
+    text.add("  " + kernels.shorten(line));
     for (const ReportPlace& place : report.places)
       if (is_about(line, place)) text.add_excerpt(place);
   }
@@ -111,8 +145,7 @@ std::string present(const Report& report, const Presentation& how) {
   labelled("fix:   ", report.fix);
   if (report.hardware_accepts && !report.is_tolerated)
     labelled("level: ",
-             "isa, the PTX ISA's words; with BW_SIM_STRICTNESS=hardware the simulator accepts "
-             "this, as hardware does");
+             "isa, the PTX ISA's words; with BW_SIM_STRICTNESS=hardware the simulator goes on");
   // A schedule that somebody has chosen, or has come upon, is one to look at again.
   if (report.event && report.seed)
     labelled("again: ", fmt::format("this is event {} of the schedule; with BW_SIM_SEED={} "

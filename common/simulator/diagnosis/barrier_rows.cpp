@@ -90,6 +90,32 @@ size_t rows_by_instruction(const std::vector<Initialised>& group) {
   return group.size() / length;
 }
 
+/// Whether bytes have been announced on the barrier, or have arrived: then it is a full barrier.
+bool counts_bytes(const BarrierHistory& history, const Cta& cta, const Initialised& one) {
+  using Operation = MbarrierEvent::Operation;
+  const auto& parts = history.of(cta.rank, one.barrier->slot).contributions;
+  return std::any_of(parts.begin(), parts.end(), [](const Contribution& part) {
+    return part.operation == Operation::expect_tx || part.operation == Operation::complete_tx;
+  });
+}
+
+/// "stage 3 of the 4 full barriers initialised at ring.cuh:40" where what the barriers of a group
+/// have counted tells the rows of a ring apart: `row_of(k)` is the row of barrier k, `length` that
+/// of a row. Empty where it does not.
+template <class RowOf>
+std::string role_name(const BarrierHistory& history, const Cta& cta,
+                      const std::vector<Initialised>& group, size_t at, size_t stage, size_t length,
+                      RowOf&& row_of) {
+  bool is_full = false, other_is_full = false;
+  for (size_t k = 0; k < group.size(); ++k) {
+    if (!counts_bytes(history, cta, group[k])) continue;
+    (row_of(k) == row_of(at) ? is_full : other_is_full) = true;
+  }
+  if (is_full == other_is_full) return {};
+  return fmt::format("stage {} of the {} {} barriers initialised at {}", stage, length,
+                     is_full ? "full" : "empty", group[at].place.text);
+}
+
 std::string row_name(size_t row) {
   constexpr std::array<std::string_view, 4> kOrdinals = {"first", "second", "third", "fourth"};
   return row < kOrdinals.size() ? fmt::format("the {} row", kOrdinals[row])
@@ -99,6 +125,7 @@ std::string row_name(size_t row) {
 }  // namespace
 
 std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
+  const BarrierHistory& history = history_of(cluster);
   const std::vector<Initialised> all = in_order_of_init(cluster, cta);
   const auto own = std::find_if(all.begin(), all.end(),
                                 [&](const Initialised& one) { return one.barrier == &barrier; });
@@ -110,8 +137,15 @@ std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
         group.begin());
   };
 
+  // Barriers of different variables are no row, although one function initialises them.
+  const auto variable = [&](const Initialised& one) {
+    const std::string name = cluster.kernel().describe_shared(one.barrier->offset_bytes);
+    return name.substr(0, name.rfind('+'));
+  };
+  const std::string own_variable = variable(*own);
   std::vector<Initialised> of_line, of_call;
   for (const Initialised& one : all) {
+    if (variable(one) != own_variable) continue;
     if (one.place.text == own->place.text) of_line.push_back(one);
     if (one.place.is_same_call(own->place)) of_call.push_back(one);
   }
@@ -121,6 +155,11 @@ std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
     const size_t rows = rows_in_turn(*group);
     if (rows < 2) continue;
     const size_t at = position(*group);
+    if (rows == 2)
+      if (std::string role = role_name(history, cta, *group, at, at / rows, group->size() / rows,
+                                       [&](size_t k) { return k % rows; });
+          !role.empty())
+        return role;
     return fmt::format("stage {} of {} of {} initialised at {}", at / rows, row_name(at % rows),
                        group->size() / rows, own->place.text);
   }
@@ -128,14 +167,41 @@ std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
   const size_t rows = rows_by_instruction(of_line);
   if (rows > 1) {
     const size_t length = of_line.size() / rows, at = position(of_line);
+    if (rows == 2)
+      if (std::string role = role_name(history, cta, of_line, at, at % length, length,
+                                       [&](size_t k) { return k / length; });
+          !role.empty())
+        return role;
     return fmt::format("stage {} of {} of {} initialised at {}", at % length, row_name(at / length),
                        length, own->place.text);
   }
   std::sort(of_line.begin(), of_line.end(), [](const Initialised& one, const Initialised& other) {
     return one.barrier->offset_bytes < other.barrier->offset_bytes;
   });
-  return fmt::format("stage {} of the {} initialised at {}", position(of_line), of_line.size(),
-                     own->place.text);
+  // One call for several rows: neighbours with the same count that have counted bytes, or have not,
+  // are one of them.
+  size_t begin = 0, end = of_line.size();
+  const size_t at = position(of_line);
+  const bool is_full = counts_bytes(history, cta, of_line[at]);
+  const auto belongs = [&](size_t k) {
+    return of_line[k].barrier->expected == of_line[at].barrier->expected &&
+           counts_bytes(history, cta, of_line[k]) == is_full;
+  };
+  for (begin = at; begin > 0 && belongs(begin - 1); --begin) {
+  }
+  for (end = at + 1; end < of_line.size() && belongs(end); ++end) {
+  }
+  if (const size_t length = end - begin; length < of_line.size() && length > 1) {
+    const bool has_full = std::any_of(of_line.begin(), of_line.end(), [&](const Initialised& one) {
+      return counts_bytes(history, cta, one);
+    });
+    return fmt::format("stage {} of the {} {}barriers initialised at {}", at - begin, length,
+                       is_full    ? "full "
+                       : has_full ? "empty "
+                                  : "",
+                       own->place.text);
+  }
+  return fmt::format("stage {} of the {} initialised at {}", at, of_line.size(), own->place.text);
 }
 
 }  // namespace bw::sim

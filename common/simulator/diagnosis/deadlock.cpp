@@ -10,6 +10,10 @@
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/diagnosis/waiting.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
@@ -38,6 +42,35 @@ LaneMask lanes_at_meeting_point(const Warp& warp) {
   return lanes;
 }
 
+/// The load that a running strand repeats: the last one of the innermost loop around its place.
+const Instruction* polling_load(const Kernel& kernel, const Strand& strand) {
+  const std::vector<Instruction>& code = kernel.code();
+  for (size_t end = strand.pc; end < code.size(); ++end) {
+    const InstructionForm& form = kernel.form(code[end]);
+    if (form.transfer != Transfer::branch || code[end].target > strand.pc) continue;
+    for (size_t at = end; at-- > code[end].target;)
+      if (kernel.form(code[at]).memory == Memory::load) return &code[at];
+    return nullptr;
+  }
+  return nullptr;
+}
+
+/// "polls global memory, 4 bytes at 0x7000... (byte 8 of cudaMalloc of 800 bytes), at k.cu:12".
+std::string polled_memory(Cluster& cluster, const Strand& strand) {
+  const Instruction* const load = polling_load(cluster.kernel(), strand);
+  if (load == nullptr || load->operand_count == 0) return {};
+  // A load's address is its first operand (units/memory/load_store.cpp).
+  const uint64_t address =
+      lane_address(strand, load->operands[0], load->immediate, lowest_lane(strand.mask));
+  const Allocation* const allocation = cluster.memory().find(address);
+  const bool is_parameter =
+      allocation != nullptr && allocation->address == cluster.memory().parameter_buffer();
+  if (allocation == nullptr || is_parameter) return {};
+  return fmt::format("polls global memory at {:#x} (byte {} of {}), at {}", address,
+                     address - allocation->address, allocation->description,
+                     waiting::location(cluster, *load));
+}
+
 /// What a strand that runs in a loop tests: the mbarrier that its warp waited on last.
 waiting::Facts facts_of_running(Cluster& cluster, const Strand& strand) {
   const BarrierHistory& history = history_of(cluster);
@@ -50,7 +83,11 @@ waiting::Facts facts_of_running(Cluster& cluster, const Strand& strand) {
     latest = barrier;
     latest_waiter = waiter;
   }
-  if (latest == nullptr) return {"runs without changing anything that others can see", {}, ""};
+  if (latest == nullptr) {
+    std::string polled = polled_memory(cluster, strand);
+    if (polled.empty()) return {"runs without changing anything that others can see", {}, ""};
+    return {std::move(polled), {}, ""};
+  }
   waiting::Facts facts =
       waiting::mbarrier_facts(cluster, *strand.cta, latest->offset_bytes, latest->phase & 1);
   facts.summary = "spins; its last test, at " +
@@ -196,8 +233,24 @@ Report livelock_report(Cluster& cluster, const Strand& spinning) {
       "threads run, but for more than {} cycles nothing has changed that another thread could see "
       "(the limit is BW_SIM_LIVELOCK_CYCLES)",
       cluster.settings().livelock_cycles);
-  report.rule = "a loop that polls ends only when somebody changes what it polls";
+  report.rule = "a loop that polls ends only when another thread changes what it polls";
   describe(cluster, roles, report);
+  Grid& grid = cluster.grid();
+  // The launch is over: none of these will start any more.
+  uint64_t pending = 0;
+  for (uint64_t index = 0; grid.take_pending_cluster(index);) ++pending;
+  if (pending != 0) {
+    const bool are_ctas = grid.configuration().cluster.volume() == 1;
+    const std::string some = counted(pending, are_ctas ? "CTA" : "cluster");
+    report.details.push_back(fmt::format(
+        "{} of {} wait for an SM: {} at a time fit, and none of those that run has ended", some,
+        grid.clusters().volume(), grid.resident_clusters()));
+    report.fix = fmt::format(
+        "if the loop waits for what one of the {} {} that have not started would write, launch no "
+        "more than fit at a time (cudaOccupancyMaxActiveBlocksPerMultiprocessor; a cooperative "
+        "launch checks it), or wait only for CTAs of lower index{}{}",
+        pending, are_ctas ? "CTAs" : "clusters", report.fix.empty() ? "" : ". ", report.fix);
+  }
   point_at(spinning, cluster, report);
   return report;
 }

@@ -128,11 +128,33 @@ std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& 
   return lines;
 }
 
-/// What keeps the phase from completing, and what to do.
-std::string mbarrier_cause(const Mbarrier& barrier, const BarrierRecord& record,
-                           const std::string& name) {
+/// A CTA of the cluster whose mbarrier at the same offset lacks bytes where this one has too many,
+/// or the other way round; null where there is none.
+const Cta* cta_with_the_bytes(Cluster& cluster, const Cta& cta, const Mbarrier& barrier) {
+  if (barrier.tx_bytes == 0) return nullptr;
+  for (Cta& other : cluster.ctas()) {
+    if (other.rank == cta.rank) continue;
+    const Mbarrier* const same = units_of(other).mbarriers.find(barrier.offset_bytes);
+    if (same != nullptr && same->tx_bytes != 0 && (same->tx_bytes > 0) != (barrier.tx_bytes > 0))
+      return &other;
+  }
+  return nullptr;
+}
+
+/// What keeps the phase from completing, and what to do. `other`: cta_with_the_bytes().
+std::string mbarrier_cause(const Mbarrier& barrier, const BarrierRecord& record, const Cta& cta,
+                           const Cta* other, const std::string& name) {
   std::string text;
-  if (barrier.tx_bytes > 0) {
+  if (other != nullptr) {
+    const uint32_t announces = barrier.tx_bytes > 0 ? cta.rank : other->rank;
+    const uint32_t receives = barrier.tx_bytes > 0 ? other->rank : cta.rank;
+    text = fmt::format(
+        "{}: CTA rank {} announces bytes that arrive on the mbarrier of CTA rank {} at the same "
+        "offset; give the copies the address of the mbarrier that is waited on (in a pair: the "
+        "leader's, by mapa or by clearing bit 24 of the shared::cluster address), or announce the "
+        "bytes where they arrive",
+        name, announces, receives);
+  } else if (barrier.tx_bytes > 0) {
     text = name + ": " + counted(static_cast<uint64_t>(barrier.tx_bytes), "byte") +
            " announced by expect_tx have not arrived; announce exactly the bytes of the phase's "
            "copies, and issue every one of them";
@@ -343,7 +365,17 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t
     for (std::string& line : earlier_contributors(cluster, *barrier, record))
       facts.lines.push_back(std::move(line));
   }
-  if (same) facts.cause = mbarrier_cause(*barrier, record, name);
+  const Cta* const other = cta_with_the_bytes(cluster, cta, *barrier);
+  if (other != nullptr) {
+    const Mbarrier& theirs = *units_of(*other).mbarriers.find(offset_bytes);
+    facts.lines.push_back(
+        fmt::format("the mbarrier at the same offset of CTA rank {} is in phase {}: {}",
+                    other->rank, theirs.phase, describe_counts(theirs)));
+    for (const Merged& merged :
+         merge(theirs, history_of(cluster).of(other->rank, theirs.slot), true))
+      facts.lines.push_back("    there: " + describe(cluster, merged));
+  }
+  if (same) facts.cause = mbarrier_cause(*barrier, record, cta, other, name);
   return facts;
 }
 

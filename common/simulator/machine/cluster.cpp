@@ -48,10 +48,21 @@ uint64_t last_event(const Grid& grid, const Settings& settings, uint64_t cluster
   return stops ? until->event - 1 : ~uint64_t{0};
 }
 
-/// Whether a race may be the reason: somebody uses what was not there yet.
-bool may_follow_from_a_race(FaultCode code) {
-  return code == FaultCode::shared_never_written || code == FaultCode::tmem_never_written ||
-         code == FaultCode::mbarrier_not_initialised;
+/// Whether the other threads can go on after such a fault of one of them, so that it hides no race:
+/// a race may be its reason (something is used before it is there), or it touches nothing that the
+/// others see.
+bool others_can_go_on(FaultCode code) {
+  switch (code) {
+    case FaultCode::shared_never_written:
+    case FaultCode::tmem_never_written:
+    case FaultCode::mbarrier_not_initialised:
+    case FaultCode::global_out_of_bounds:
+    case FaultCode::tmem_lane_quarter:
+    case FaultCode::tmem_load_not_awaited:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -210,7 +221,7 @@ EventNumber Cluster::event() const { return {grid_.number(), index_, statistics_
 
 bool Cluster::keep_fault(const Report& report) {
   if (kept_fault_) return true;
-  if (settings().checks != Checks::races || !may_follow_from_a_race(report.code)) return false;
+  if (settings().checks != Checks::races || !others_can_go_on(report.code)) return false;
   kept_fault_.emplace(report);
   kept_until_ = now_ + kCyclesBehindFault;
   return true;

@@ -10,6 +10,7 @@
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/ignored_codes.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
 
@@ -86,7 +87,13 @@ Report Site::report(Fault fault) const {
 
 void Site::fault(Fault fault) const { throw SimulationError(report(std::move(fault))); }
 
-bool Site::keeps(const Report& report) const { return strand.cluster->keep_fault(report); }
+bool Site::keeps(const Report& report) const {
+  if (IgnoredCodes& ignored = IgnoredCodes::of_process(); ignored.contains(report.code)) {
+    ignored.left_out(report.code);
+    return true;
+  }
+  return strand.cluster->keep_fault(report);
+}
 
 bool Site::is_at_isa_level() const { return strand.cluster->at_isa_level(); }
 

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/machine/ignored_codes.hpp"
 
 namespace bw::sim {
 namespace {
@@ -147,6 +148,9 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   read_memory_checks("BW_SIM_MEMORY_CHECKS", settings);
   settings.summation = read_summation("BW_SIM_ACCUMULATION");
   settings.timing = read_timing("BW_SIM_TIMING", settings.timing);
+  if (const char* text = std::getenv("BW_SIM_IGNORE"); text != nullptr)
+    if (const std::string allowed = IgnoredCodes().add(text); !allowed.empty())
+      refuse("BW_SIM_IGNORE", text, allowed);
   if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {
     const std::string_view level = text;

@@ -124,6 +124,13 @@ const SourceLocation& Module::place_in(const std::vector<const SourceLocation*>&
   size_t place = innermost([&](uint32_t file) { return file == kernel_file; });
   if (place == outermost)
     place = innermost([&](uint32_t file) { return folder(file) == folder(kernel_file); });
+  // A library's kernel that runs nothing but the library, as those of CUTLASS: the innermost call
+  // in the folders below the kernel's, except the wrappers in the instruction's own folder.
+  if (place == outermost && is_of_library(path_of(*this, *chain.back())))
+    place = innermost([&](uint32_t file) {
+      return folder(file) != folder(kernel_file) && folder(file) != folder(chain.front()->file) &&
+             folder(file).starts_with(folder(kernel_file));
+    });
   return *chain[place];
 }
 
@@ -176,7 +183,15 @@ std::string Module::describe_location(const Instruction& instruction) const {
     break;
   }
   const std::string origin = describe(*chain.front());
-  return origin == place ? place : place + " (" + inside + origin + ")";
+  if (origin != place) place += " (" + inside + origin + ")";
+  // Inside of a library: the calls that lead there.
+  if (!is_of_library(path_of(*this, named))) return place;
+  constexpr size_t kMostCallers = 3;
+  size_t callers = 0;
+  for (auto outer = std::find(chain.begin(), chain.end(), &named) + 1;
+       outer != chain.end() && *outer != chain.back() && callers < kMostCallers; ++outer, ++callers)
+    place += (callers == 0 ? ", called at " : ", ") + describe(**outer);
+  return place;
 }
 
 }  // namespace bw::sim::ptx

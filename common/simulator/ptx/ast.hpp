@@ -169,13 +169,15 @@ struct Module {
   /// A function by its name, or nullptr.
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
   /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the
-  /// kernel's file (or else in its folder; of a library's kernel the innermost in no library).
-  /// Where a call of it stands in the file `focus`, the innermost such call follows: "kernel.cuh:87
-  /// in Roles::load, by ring.cuh:12 in Ring::step". "name.ptx:123" when there is no .loc.
+  /// kernel's file (or else in its folder, or in one below that; of a library's kernel the
+  /// innermost in no library). Where a call of it stands in the file `focus`, the innermost such
+  /// call follows: "kernel.cuh:87 in Roles::load, by ring.cuh:12 in Ring::step". "name.ptx:123"
+  /// when there is no .loc.
   [[nodiscard]] std::string describe_place(const Instruction& instruction) const;
   /// The place, the innermost call inside of it that stands in a file of the reader's own, and the
   /// line that the instruction comes from: "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in
-  /// try_wait)", "kernel.cu:5 (functor.cuh:13 in scale, cuda_fp8.hpp:8 in convert)".
+  /// try_wait)", "kernel.cu:5 (functor.cuh:13 in scale, cuda_fp8.hpp:8 in convert)". A place in a
+  /// folder below the kernel's is followed by up to three calls that lead to it.
   [[nodiscard]] std::string describe_location(const Instruction& instruction) const;
 
   /// What an instruction comes from: its `.loc` and the calls around it that were inlined,

@@ -276,7 +276,7 @@ def report():
         ),
         ("waits for phase 0 (parity 0)", "what it asks", "blue"),
         (
-            "of mbarrier dynamic_shared+133152 (stage 0 of the second row of 4)",
+            "of mbarrier dynamic_shared+133152 (stage 0 of the 4 empty barriers)",
             "of which barrier",
             "amber",
         ),

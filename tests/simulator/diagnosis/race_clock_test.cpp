@@ -300,9 +300,10 @@ TEST(RaceShadow, FindsTheFirstRaceThatAListOfAllAccessesFinds) {
   EXPECT_GT(silent, 20);
 }
 
-/// Of more readers than a block keeps the first give way: a write races with each of the others.
-TEST(RaceShadow, KeepsTheLastTwentyReadersOfABlock) {
-  constexpr uint32_t kReaders = 30, kKept = 20;
+/// Of more readers than a block has room for none is forgotten: a write races with the one that it
+/// does not know, however long ago that has read.
+TEST(RaceShadow, ForgetsNoReaderOfABlock) {
+  constexpr uint32_t kReaders = 30;
   for (uint32_t unknown = 0; unknown < kReaders; ++unknown) {
     Threads threads(1, kReaders + 1);
     AccessorTable accessors;
@@ -331,11 +332,19 @@ TEST(RaceShadow, KeepsTheLastTwentyReadersOfABlock) {
     Touch write = touch_of(kReaders, true);
     write.view = &all_but_one;
     std::vector<uint32_t> found;
-    shadow.check(8, 4, write, [&](const Conflict& conflict) {
+    const auto note = [&](const Conflict& conflict) {
       found.push_back(accessors[conflict.earlier.number()].agent);
-    });
-    EXPECT_EQ(found, unknown < kReaders - kKept ? std::vector<uint32_t>{}
-                                                : std::vector<uint32_t>{unknown});
+    };
+    shadow.check_and_add(8, 4, write, note);
+    EXPECT_EQ(found, std::vector<uint32_t>{unknown});
+    // The write has replaced them all.
+    found.clear();
+    shadow.forget(8, 4);
+    Touch again = touch_of(kReaders, true);
+    const View nothing;
+    again.view = &nothing;
+    shadow.check(8, 4, again, note);
+    EXPECT_EQ(found, std::vector<uint32_t>{});
   }
 }
 

@@ -244,8 +244,10 @@ ZERO:
         const std::string mark = fmt::format("  // step {}\n", index);
         if (step.kind == Step::Kind::load)
           return text + fmt::format("  @%p3 ld.{}.u{} {}, {};", space, bits, reg, address) + mark;
+        // Each thread stores a value of its own: equal ones are a warning.
         if (step.kind == Step::Kind::store)
-          return text + fmt::format("  @%p3 st.{}.u{} {}, {};", space, bits, address, reg) + mark;
+          return text + "  mov.u32 %r3, %t;\n  cvt.u64.u32 %rd3, %t;\n" +
+                 fmt::format("  @%p3 st.{}.u{} {}, {};", space, bits, address, reg) + mark;
         return text + fmt::format("  @%p3 red.relaxed.cta.{}.add.u32 {}, 1;", space, address) +
                mark;
       }

@@ -53,6 +53,7 @@ FaultTable async_copy_kernels();     ///< TMA, bulk copies, cp.async
 FaultTable cluster_kernels();        ///< several CTAs
 FaultTable tensor_memory_kernels();  ///< tcgen05
 FaultTable global_memory_kernels();  ///< CTAs, launches, streams
+FaultTable production_kernels();     ///< patterns of production kernels
 FaultTable hopper_kernels();         ///< wgmma
 
 /// Those of this program.

@@ -132,6 +132,14 @@ TEST(SharedNeverWritten, ASelectionThatTakesTheOtherOperandIsNoFault) {
            true);
 }
 
+TEST(SharedNeverWritten, ACopyToAnotherPlaceIsAsUndefinedAsItsSource) {
+  const std::string copy = "  ld.shared.u32 %w, [%own+64];\n  st.shared.u32 [%own+128], %w;\n";
+  run_tile(copy, false);
+  run_tile(copy + "  ld.shared.u32 %v, [%own+128];\n", true);
+  run_tile(copy + "  st.shared.u32 [%own+128], 1;\n  ld.shared.u32 %v, [%own+128];\n", false);
+  run_tile("  ld.shared.u32 %w, [%own+64];\n  st.shared.u32 [%w], 1;\n", true);
+}
+
 TEST(SharedNeverWritten, AnAtomicReadsAsWell) {
   run_tile("  atom.shared.add.u32 %v, [%own], 1;\n", false);
   run_tile("  atom.shared.add.u32 %v, [%own+128], 1;\n", true);

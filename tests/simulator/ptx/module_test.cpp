@@ -341,6 +341,43 @@ $load:
             "kernel.cu:5 (functor.cuh:13 in f, cuda_fp8.hpp:8 in l)");
 }
 
+TEST(Locations, NameTheCallsInsideOfALibrarysKernel) {
+  const auto module = parse_text(R"(
+.visible .entry k() {
+  .reg .b32 %r<2>;
+  .loc 1 40 1
+  mov.b32 %r0, 0;
+  .loc 2 700 1, function_name $run, inlined_at 1 40 1
+  mov.b32 %r0, 1;
+  .loc 3 610 1, function_name $load, inlined_at 2 700 1
+  mov.b32 %r0, 2;
+  .loc 4 120 1, function_name $copy, inlined_at 3 610 1
+  mov.b32 %r0, 3;
+}
+.file 1 "/home/me/cutlass/include/cutlass/device_kernel.h"
+.file 2 "/home/me/cutlass/include/cutlass/gemm/kernel/gemm.hpp"
+.file 3 "/home/me/cutlass/include/cutlass/gemm/collective/mma.hpp"
+.file 4 "/home/me/cutlass/include/cute/arch/copy.hpp"
+.section .debug_str
+{
+$run:
+.b8 114,0
+$load:
+.b8 108,0
+$copy:
+.b8 99,0
+}
+)");
+  const auto& i = entry(*module).instructions;
+  EXPECT_EQ(module->describe_location(i[0]), "device_kernel.h:40");
+  // A frame in the instruction's own folder is a wrapper, unless there is nothing else.
+  EXPECT_EQ(module->describe_place(i[1]), "device_kernel.h:40");
+  EXPECT_EQ(module->describe_place(i[2]), "gemm.hpp:700 in r");
+  EXPECT_EQ(module->describe_place(i[3]), "mma.hpp:610 in l");
+  EXPECT_EQ(module->describe_location(i[3]),
+            "mma.hpp:610 in l (copy.hpp:120 in c), called at gemm.hpp:700 in r");
+}
+
 TEST(Names, LongTemplateArgumentsGiveWay) {
   // kernel<tuple<int x 40>, 128>(int): what is deepest goes first.
   EXPECT_EQ(readable_name("_Z6kernelILi128EEvi"), "kernel<128>");

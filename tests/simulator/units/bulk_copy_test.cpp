@@ -1,6 +1,9 @@
 /// \file
 /// cp.async.bulk, cp.reduce.async.bulk and the bulk groups, from the PTX ISA.
 #include <bit>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "tests/simulator/units/copy_harness.hpp"
 
@@ -122,6 +125,64 @@ TEST(BulkCopy, GroupsBelongToTheirThread) {
           "  ld.global.u32 %r10, [%rd2+16];\n  st.global.u32 [%rd2], %r10;\nOTHERS:\n" + kWaitAll);
   EXPECT_EQ(run.out[0], kUntouched);
   EXPECT_EQ(run.out[4], tile_word(0, 8));
+}
+
+/// Counts the copies that are issued, and the lanes that issue them.
+class CountsCopies final : public LaunchObserver {
+ public:
+  std::vector<LaneMask> lanes;
+
+  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster&) override {
+    return std::make_unique<OfCluster>(*this);
+  }
+
+ private:
+  struct OfCluster final : Observer {
+    explicit OfCluster(CountsCopies& counts_in) : counts(counts_in) {}
+    [[nodiscard]] EventKinds wants() const override { return event_kinds(EventKind::copy); }
+    void on_copy(const CopyEvent& event) override {
+      if (event.stage == CopyEvent::Stage::issued) counts.lanes.push_back(event.origin.lanes);
+    }
+    CountsCopies& counts;
+  };
+};
+
+/// The lanes of each copy that `instruction` of a whole warp issues; %r4 is 0 in lanes 0-15, else
+/// 64; %rd4 is `out` and %r4 bytes, %r5 the tile and %r4 bytes.
+std::vector<LaneMask> copies_of_a_warp(const std::string& instruction) {
+  CopyRun run;
+  auto observer = std::make_unique<CountsCopies>();
+  CountsCopies& counts = *observer;
+  run.runner.device().observe(std::move(observer));
+  run.run(
+      "  and.b32 %r4, %r0, 16;\n  shl.b32 %r4, %r4, 2;\n  add.u32 %r5, %r1, %r4;\n"
+      "  cvt.u64.u32 %rd5, %r4;\n  add.u64 %rd4, %rd2, %rd5;\n" +
+      expect_bytes(32 * 64) + instruction + kCommit + kWaitAll);
+  return counts.lanes;
+}
+
+/// As ptxas makes them for sm_90a and sm_100a: of stores from shared to global memory one for each
+/// tuple of operands, of loads and reductions one for each lane.
+TEST(BulkCopy, LanesWithTheSameOperandsStoreOnce) {
+  const std::vector<LaneMask> once{kAllLanes}, twice{0xffffu, 0xffff0000u};
+  const std::string store = "  cp.async.bulk.global.shared::cta.bulk_group ";
+  EXPECT_EQ(copies_of_a_warp(store + "[%rd2], [%r1], 64;\n"), once);
+  EXPECT_EQ(copies_of_a_warp(store + "[%rd4], [%r5], 64;\n"), twice);
+  EXPECT_EQ(copies_of_a_warp(store + "[%rd4], [%r1], 64;\n"), twice);
+  const std::string reduction = "  cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 ";
+  EXPECT_EQ(copies_of_a_warp(reduction + "[%rd2], [%r1], 64;\n").size(), 32u);
+  const std::string load =
+      "  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd3], 64, [%r2];\n";
+  EXPECT_EQ(copies_of_a_warp(load + wait_for_bar()).size(), 32u);
+}
+
+/// The store is in the group of each lane that has issued it.
+TEST(BulkCopy, EveryLaneOfAStoreWaitsForIt) {
+  CopyRun run;
+  run.run("  cp.async.bulk.global.shared::cta.bulk_group [%rd2+16], [%r1], 16;\n" + kCommit +
+          "  setp.eq.u32 %p1, %r0, 7;\n  @!%p1 bra OTHERS;\n" + kWaitAll +
+          "  ld.global.u32 %r10, [%rd2+16];\n  st.global.u32 [%rd2], %r10;\nOTHERS:\n" + kWaitAll);
+  EXPECT_EQ(run.out[0], tile_word(0, 0));
 }
 
 TEST(BulkCopy, UncommittedOperationsAreNotWaitedFor) {

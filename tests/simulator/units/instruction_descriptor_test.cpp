@@ -169,5 +169,20 @@ TEST(InstructionDescriptor, LegalOnesAreThoseOfTheTables) {
   }
 }
 
+TEST(InstructionDescriptor, NOf8WithMOf128IsInUse) {
+  const auto problem_of = [](uint32_t m, uint32_t n, MmaKind kind) {
+    const uint32_t d_format = kind == MmaKind::i8 ? 2 : 1;
+    return check_instruction_descriptor(d_format << 4 | n / 8 << 17 | m / 16 << 24,
+                                        {kind, 1, false, false, 0});
+  };
+  for (const uint32_t n : {8u, 24u, 248u}) {
+    ASSERT_TRUE(problem_of(128, n, MmaKind::f16)) << n;
+    EXPECT_EQ(problem_of(128, n, MmaKind::f16)->code, FaultCode::mma_shape);
+    EXPECT_TRUE(problem_of(128, n, MmaKind::f16)->hardware_accepts) << n;
+    EXPECT_FALSE(problem_of(128, n, MmaKind::i8)->hardware_accepts) << n;
+    EXPECT_FALSE(problem_of(64, n, MmaKind::f16)) << n;
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::instruction_descriptor_test

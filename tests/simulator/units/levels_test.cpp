@@ -191,6 +191,17 @@ TEST(Levels, AnAllocationThatGrows) {
   EXPECT_NO_THROW(run_body(body, 32, 1, hardware_settings()));
 }
 
+TEST(Levels, ADeallocationByEachWarp) {
+  const std::string body =
+      "  shr.u32 %r3, %r0, 5;\n  setp.ne.u32 %p0, %r3, 0;\n  @%p0 bra.uni SECOND;\n"
+      "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [bar+8], 32;\nSECOND:\n"
+      "  bar.sync 0;\n  ld.shared.b32 %r4, [bar+8];\n"
+      "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;\n";
+  expect_isa_fault({"deallocation of unallocated columns", "32 columns"},
+                   [&] { run_body(body, 64, 1); });
+  EXPECT_NO_THROW(run_body(body, 64, 1, hardware_settings()));
+}
+
 TEST(Levels, AnotherWarpMayDeallocateAndTheBaseMayBeAssumed) {
   // The PTX ISA names a warp for the allocation alone, and no level can see that 0 was assumed.
   const std::string body =

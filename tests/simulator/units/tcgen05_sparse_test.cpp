@@ -202,7 +202,7 @@ struct Uniform {
   bool scaled = false;
   uint32_t special_b = 0;  ///< replaces the first element of B when not 0
 };
-std::vector<uint32_t> run(const Uniform& u) {
+std::vector<uint32_t> run(const Uniform& u, Settings settings = test_settings()) {
   std::vector<uint8_t> image(16384, u.a);
   image.insert(image.end(), 16384, u.b);
   if (u.special_b != 0) std::memcpy(&image[16384], &u.special_b, 2);
@@ -220,9 +220,23 @@ std::vector<uint32_t> run(const Uniform& u) {
                   " [%tmem], %a, %b, [%r2], %idesc, " + (u.scaled ? "[%r3], [%r4], " : "") +
                   "%enable;\n";
   constexpr uint64_t kDescriptor = uint64_t{1} << 46 | uint64_t{64} << 32 | uint64_t{2} << 61;
-  return run_mma(program, image, before, kDescriptor, kDescriptor + (16384 >> 4), u.idesc, false);
+  return run_mma(program, image, before, kDescriptor, kDescriptor + (16384 >> 4), u.idesc, false,
+                 settings);
 }
 const uint32_t kBf16Descriptor = instruction_descriptor(kBf16, kBf16, 1, 128, 32) | 4u;
+
+/// Encoders write 0b0000 for a chunk of zeros. By the ISA's table it means nothing.
+TEST(Tcgen05Sparse, HardwareTakesTheIndexOfAChunkOfZeros) {
+  Settings hardware = test_settings();
+  hardware.strictness = Strictness::hardware;
+  Uniform u{.idesc = kBf16Descriptor, .a = 0, .metadata = 0};
+  const Report report = expect_fault(FaultKind::contract, {"0b0000"}, [&] { run(u); });
+  EXPECT_TRUE(report.hardware_accepts);
+  EXPECT_EQ(run(u, hardware)[3], 0u);
+  u.metadata = 0x55555555;
+  EXPECT_FALSE(
+      expect_fault(FaultKind::contract, {"0b0101"}, [&] { run(u, hardware); }).hardware_accepts);
+}
 
 /// Only elements that the metadata names take part, whatever stands at the others.
 TEST(Tcgen05Sparse, ElementsOfBThatAreNotNamedDoNotCount) {

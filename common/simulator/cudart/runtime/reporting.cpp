@@ -9,6 +9,7 @@
 
 #include "common/simulator/base/report_text.hpp"
 #include "common/simulator/cudart/runtime/report_file.hpp"
+#include "common/simulator/machine/ignored_codes.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -60,6 +61,10 @@ void show_warnings(std::vector<Warning>& warnings) {
   if (warnings.empty()) return;
   static auto* const told = new std::vector<Warning>;  // lives to the end of the process
   for (const Warning& warning : warnings) {
+    if (IgnoredCodes& ignored = IgnoredCodes::of_process(); ignored.contains(warning.report.code)) {
+      ignored.left_out(warning.report.code, warning.count);
+      continue;
+    }
     const size_t before = told->size();
     merge(*told, {warning});
     if (told->size() != before) print(warning.report);

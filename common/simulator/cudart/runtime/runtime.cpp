@@ -17,6 +17,7 @@
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/diagnosis/exploration/watch.hpp"
 #include "common/simulator/diagnosis/unwritten_memory.hpp"
+#include "common/simulator/machine/ignored_codes.hpp"
 #include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/trace/recording_file.hpp"
 #include "common/simulator/trace/statistics_file.hpp"
@@ -38,6 +39,14 @@ void check_replacement_was_used() {
 }
 
 /// On demand: device memory that the program has allocated and not freed.
+/// Says last what BW_SIM_IGNORE has left out.
+void report_ignored() {
+  const std::string summary = IgnoredCodes::of_process().summary();
+  if (summary.empty()) return;
+  std::fflush(stdout);
+  std::fprintf(stderr, "simulator: %s\n", summary.c_str());
+}
+
 void report_leaks() {
   Runtime& runtime = Runtime::instance();
   const std::vector<std::string> leaks = runtime.leaks();
@@ -60,6 +69,7 @@ void report_leaks() {
 Runtime::Runtime() {
   // Called before main(), so the program's own exit handlers run before this one.
   if (replacement_.is_unused()) std::atexit(check_replacement_was_used);
+  std::atexit(report_ignored);
   std::atexit(report_leaks);
 }
 

@@ -44,7 +44,11 @@ struct Accessor {
   /// Before its thread has waited for the grid that came before (programmatic dependent launch).
   bool is_early = false;
   MemoryScope scope = MemoryScope::unspecified;  ///< of a strong one
-  Proxy proxy = Proxy::generic;                  ///< by which way
+  /// The value that it stores in all its lanes, and its size in bytes; 0: another one, or several
+  /// (StoredValues).
+  uint64_t value = 0;
+  uint8_t value_bytes = 0;
+  Proxy proxy = Proxy::generic;  ///< by which way
   /// What accesses, for reports: "store", "atomic", "tensor copy", "tcgen05.mma", ...
   const char* unit = "";
 
@@ -64,6 +68,11 @@ struct Accessor {
   if (a.cluster == b.cluster && a.cta_rank == b.cta_rank) return true;
   const MemoryScope needed = a.cluster == b.cluster ? MemoryScope::cluster : MemoryScope::gpu;
   return a.scope >= needed && b.scope >= needed;
+}
+
+/// Whether two accesses store the same value.
+[[nodiscard]] inline bool store_same_value(const Accessor& a, const Accessor& b) {
+  return a.value_bytes != 0 && a.value_bytes == b.value_bytes && a.value == b.value;
 }
 
 /// Whether what races with an earlier access races with a later one, which is ordered behind it,

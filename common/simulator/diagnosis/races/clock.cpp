@@ -53,9 +53,13 @@ VectorClock VectorClock::as_foreign(uint64_t cluster) const {
       out.push_back({foreign_warp(cluster, entry.warp, static_cast<uint32_t>(lane)), entry.clock});
   for (uint32_t chain = 0; chain < chains_.size(); ++chain)
     if (chains_[chain] != 0) out.push_back({foreign_chain(cluster, chain), chains_[chain]});
+  const auto by_agent = [](const ForeignClock& a, const ForeignClock& b) {
+    return a.agent < b.agent;
+  };
+  std::sort(out.begin(), out.end(), by_agent);
+  const auto own = static_cast<std::ptrdiff_t>(out.size());
   out.insert(out.end(), foreign_.begin(), foreign_.end());
-  std::sort(out.begin(), out.end(),
-            [](const ForeignClock& a, const ForeignClock& b) { return a.agent < b.agent; });
+  std::inplace_merge(out.begin(), out.begin() + own, out.end(), by_agent);
   return other;
 }
 
@@ -144,6 +148,15 @@ void VectorClock::join(const VectorClock& other) {
     foreign_ = other.foreign_;
     return;
   }
+  // Mostly all of the agents are known already.
+  auto known = foreign_.begin();
+  auto next = other.foreign_.begin();
+  for (; next != other.foreign_.end(); ++next) {
+    while (known != foreign_.end() && known->agent < next->agent) ++known;
+    if (known == foreign_.end() || known->agent != next->agent) break;
+    known->clock = std::max(known->clock, next->clock);
+  }
+  if (next == other.foreign_.end()) return;
   std::vector<ForeignClock> merged;
   merged.reserve(foreign_.size() + other.foreign_.size());
   auto own = foreign_.begin();

@@ -201,6 +201,7 @@ void Detector::on_access(const AccessEvent& event) {
     accessor.is_poll =
         accessor.is_volatile && !writes && polls_.contains(cluster_.kernel(), *origin.instruction);
     accessor.unit = unit;
+    if (writes && !is_strong) stored_values_.set(cluster_, event, accessor);
     Touch touch = touch_of(accessor, origin, threads_.now(origin));
     touch_lanes(origin, static_cast<uint32_t>(rank), touch, offsets, event.bytes);
     if (is_strong) synchronise(event, static_cast<uint32_t>(rank), origin.lanes, offsets);

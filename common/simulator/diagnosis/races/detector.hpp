@@ -23,6 +23,7 @@
 #include "common/simulator/diagnosis/races/handover.hpp"
 #include "common/simulator/diagnosis/races/polls.hpp"
 #include "common/simulator/diagnosis/races/shadow.hpp"
+#include "common/simulator/diagnosis/races/stored_values.hpp"
 #include "common/simulator/diagnosis/races/threads.hpp"
 #include "common/simulator/isa/vocabulary.hpp"
 #include "common/simulator/machine/execution.hpp"
@@ -84,13 +85,14 @@ class Detector final : public Observer {
   /// kind of race says: what is missing, and what to do ({first} and {second} stand for the lines).
   void report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
               const Accessor& later, LaneMask later_lanes, std::string memory,
-              bool hardware_accepts = false, std::string edge = {}, std::string fix = {});
+              Weight weight = Weight::fault, std::string edge = {}, std::string fix = {});
   /// A race whose accesses somebody else describes; see Findings::add.
   template <class Make>
-  void add_finding(Missing missing, const Instruction* earlier, const Instruction* later,
-                   Make&& make) {
-    findings_.add(missing, earlier, later, [&] {
+  void add_finding(Missing missing, Weight weight, const Instruction* earlier,
+                   const Instruction* later, Make&& make) {
+    findings_.add(missing, weight, earlier, later, [&] {
       Finding finding = make();
+      finding.weight = weight;
       finding.event = cluster_.event();
       finding.seed = cluster_.settings().chosen_seed();
       return finding;
@@ -121,6 +123,9 @@ class Detector final : public Observer {
   [[nodiscard]] const char* operation_name(const Origin& origin) const;
   /// Whether the accessor initialises, or allocates, an object of the unit.
   [[nodiscard]] bool begins(const Accessor& accessor, Unit unit) const;
+  /// What a race in shared memory weighs.
+  [[nodiscard]] Weight weight_of(Missing missing, const Accessor& earlier,
+                                 const Accessor& later) const;
   /// Whether it writes the address of an allocation in Tensor Memory.
   [[nodiscard]] bool allocates(const Accessor& accessor) const {
     return begins(accessor, Unit::tensor_core);
@@ -158,6 +163,7 @@ class Detector final : public Observer {
   AccessorTable accessors_;
   std::deque<ByteShadow> shared_;
   Polls polls_;
+  StoredValues stored_values_;
   Findings findings_;
   std::function<void(const Findings&, const ShadowUse&)> sink_;
   std::vector<std::unique_ptr<Observer>> parts_;

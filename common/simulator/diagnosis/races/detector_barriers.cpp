@@ -45,7 +45,8 @@ void Detector::use(const CopySignal& signal, const Origin& origin, const View& s
   const bool is_known = start.generic.knows_lanes(init.warp, init.lanes, init.clock);
   report(is_known ? Missing::init_fence : Missing::init_order, *init.accessor, init.lanes,
          *thread_touch(origin, true, unit).accessor, origin.lanes,
-         mbarrier_name(signal.cta_rank, signal.offset_bytes));
+         mbarrier_name(signal.cta_rank, signal.offset_bytes),
+         is_known ? Weight::letter : Weight::fault);
 }
 
 void Detector::pass(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes, int64_t phase) {

@@ -41,6 +41,10 @@ void Detector::on_group(const GroupEvent& event) {
         const Clock completed = groups.completed(event.allowed);
         if (is_bulk) learn(lane_bit(lane), groups.read_chain, completed);
         if (!event.read_only) learn(lane_bit(lane), groups.chain, completed);
+        groups.for_shared(completed, [&](const OrderedGroups::Shared& shared) {
+          learn(lane_bit(lane), shared.read_chain, shared.read_clock);
+          if (!event.read_only) learn(lane_bit(lane), shared.chain, shared.clock);
+        });
       }
       break;
     }

@@ -81,19 +81,46 @@ bool Detector::sees(const Conflict& conflict, const Touch& touch) {
   return is_seen;
 }
 
+Weight Detector::weight_of(Missing missing, const Accessor& earlier, const Accessor& later) const {
+  if (store_same_value(earlier, later)) return Weight::same_value;
+  // Volatile data alone is exchanged as hardware exchanges words; a hand-over that lacks its fence
+  // is a fault there too.
+  const bool exchanges = earlier.is_volatile && later.is_volatile &&
+                         missing != Missing::release_acquire && missing != Missing::wider_scope;
+  if (missing == Missing::address_word || exchanges) return Weight::isa_only;
+  // Proven kernels let the async proxy overwrite what threads have read, ordered by a barrier
+  // alone.
+  if (missing == Missing::proxy_fence && !earlier.writes) return Weight::letter;
+  // The lanes of a warp that initialise an mbarrier together write one object.
+  if (missing == Missing::warp_order && earlier.instruction == later.instruction &&
+      begins(earlier, Unit::mbarrier))
+    return Weight::letter;
+  return Weight::fault;
+}
+
 void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta_rank) {
   const Accessor& earlier = accessors_[conflict.earlier.number()];
+  // A copy that runs into a live mbarrier is a fault of its own when it lands.
+  if (touch.accessor->is_async && touch.accessor->writes && begins(earlier, Unit::mbarrier) &&
+      state_->barrier(static_cast<uint16_t>(cta_rank),
+                      static_cast<uint32_t>(conflict.address) & ~(sizeof(uint64_t) - 1)) != nullptr)
+    return;
   const bool exchanges_volatile = earlier.is_volatile && touch.accessor->is_volatile;
   // What strong reads have seen comes before what the thread does behind them to volatile data.
   if (exchanges_volatile && sees(conflict, touch)) return;
   const Missing missing = missing_between(conflict, touch);
   std::string edge, fix;
   if (missing == Missing::address_word && allocates(*touch.accessor))
-    fix = "put a barrier (__syncthreads) behind {second} and before {first}";
+    fix =
+        "after {second} and before {first}, put a barrier that the allocating warp and the reader "
+        "both come to (__syncthreads where all threads of the CTA pass, else a named barrier or an "
+        "mbarrier)";
   if (missing == Missing::init_order)
     fix =
         "put a barrier of the CTA (or of the cluster) behind {second}, and let all that use the "
         "mbarrier pass it first";
+  if (are_of_two_lanes(earlier, conflict.earlier.lanes, *touch.accessor, touch.lanes))
+    fix = kElectFix;
   if (missing == Missing::warp_order && earlier.agent != touch.warp) {
     edge = kOneLaneEdge;
     fix = kOneLaneFix;
@@ -102,19 +129,18 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
          *touch.accessor, conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane),
          fmt::format("{} byte{} of shared memory at {}", conflict.bytes,
                      conflict.bytes == 1 ? "" : "s", shared_name(cta_rank, conflict.address)),
-         missing == Missing::address_word || exchanges_volatile, std::move(edge), std::move(fix));
+         weight_of(missing, earlier, *touch.accessor), std::move(edge), std::move(fix));
 }
 
 void Detector::report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
                       const Accessor& later, LaneMask later_lanes, std::string memory,
-                      bool hardware_accepts, std::string edge, std::string fix) {
-  add_finding(missing, earlier.instruction, later.instruction, [&] {
+                      Weight weight, std::string edge, std::string fix) {
+  add_finding(missing, weight, earlier.instruction, later.instruction, [&] {
     Finding finding;
     finding.missing = missing;
     finding.earlier = describe_side(cluster_, earlier, earlier_lanes);
     finding.later = describe_side(cluster_, later, later_lanes);
     finding.memory = std::move(memory);
-    finding.hardware_accepts = hardware_accepts;
     finding.edge = std::move(edge);
     finding.fix = std::move(fix);
     return finding;

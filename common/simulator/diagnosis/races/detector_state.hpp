@@ -3,6 +3,7 @@
 /// What the detector keeps of one cluster: its mbarriers, barriers, groups and operations under
 /// way. Only the detector's own sources include it.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,12 +42,37 @@ struct OrderedGroups {
   uint32_t read_chain = 0;      ///< of bulk copies: of what they do to their sources
   Clock last = 0;               ///< the last operation
   std::deque<Clock> committed;  ///< the last operation of each group, as far as waits may ask
+  /// An operation that several lanes have issued as one: it is on the lowest lane's chains, and
+  /// waiting for `own` of this thread's chain is waiting for it.
+  struct Shared {
+    Clock own = 0;            ///< its number among the thread's operations
+    uint32_t chain = 0;       ///< whose operation it is
+    uint32_t read_chain = 0;  ///< and of what it does to its source
+    Clock clock = 0;          ///< its number there
+    Clock read_clock = 0;     ///< and on read_chain
+  };
+  std::vector<Shared> shared;  ///< ascending by `own`
 
   /// What was issued since the last commit is a group.
   void commit() {
     constexpr size_t kMostPending = 4096;
     committed.push_back(last);
     if (committed.size() > kMostPending) committed.pop_front();
+  }
+  /// Calls learn(Shared) for the latest operations up to `own` on each chain, and forgets those
+  /// that later ones include.
+  template <class Learn>
+  void for_shared(Clock own, Learn&& learn) {
+    for (size_t i = 0; i < shared.size() && shared[i].own <= own;) {
+      const bool is_included = std::any_of(
+          shared.begin() + static_cast<std::ptrdiff_t>(i) + 1, shared.end(),
+          [&](const Shared& later) { return later.own <= own && later.chain == shared[i].chain; });
+      if (is_included) {
+        shared.erase(shared.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+      learn(shared[i++]);
+    }
   }
   /// What has completed when all but `allowed` groups have; 0 if nothing.
   [[nodiscard]] Clock completed(uint32_t allowed) const {

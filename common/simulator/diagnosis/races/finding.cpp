@@ -29,8 +29,10 @@ constexpr const char* kModel = "Memory Consistency Model";
 constexpr Kind kKinds[] = {
     {Missing::order, "no synchronisation of the two threads stands between them",
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
-     "put a barrier (__syncthreads, a named barrier) or an mbarrier that the first thread arrives "
-     "on and the second one waits for behind {first} and before {second}"},
+     "after {first} and before {second}, put an mbarrier that the first thread arrives on and the "
+     "second one waits for, or a barrier that both come to: a named one, or __syncthreads where "
+     "all "
+     "threads of the CTA pass (never inside a role)"},
     {Missing::warp_order, "the two lanes of the warp have not synchronised in between",
      "the threads of a warp are not ordered by running together", kWarpBarrierSection,
      "put __syncwarp() (bar.warp.sync) behind {first} and before {second}"},
@@ -72,7 +74,10 @@ constexpr Kind kKinds[] = {
      "barrier that the others wait at"},
     {Missing::address_word, "nothing orders the reader behind tcgen05.alloc",
      "tcgen05.alloc writes the address as a weak store", kTensorAllocationSection,
-     "put a barrier (__syncthreads) behind {first} and before {second}"},
+     "after {first} and before {second}, put a barrier that the allocating warp and the reader "
+     "both "
+     "come to (__syncthreads where all threads of the CTA pass, else a named barrier or an "
+     "mbarrier)"},
     {Missing::tcgen05_fence, "no tcgen05.fence stands on both sides of what orders the threads",
      "tcgen05 operations of two threads are ordered by fence::before_thread_sync, "
      "synchronisation, fence::after_thread_sync",
@@ -218,9 +223,12 @@ RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lane
   return side;
 }
 
+FaultCode code_of(const Finding& finding) { return code_of(finding.missing); }
+
 size_t Findings::add(Finding finding) {
   const auto [found, is_new] = by_line_.try_emplace(
-      {finding.missing, finding.earlier.line, finding.later.line}, findings_.size());
+      {finding.missing, finding.weight, finding.earlier.line, finding.later.line},
+      findings_.size());
   if (is_new)
     findings_.push_back(std::move(finding));
   else
@@ -240,6 +248,7 @@ Report report_of(const Findings& findings) {
                             first.later.accessor.writes ? "writes" : "reads", first.memory,
                             first.earlier.unit, first.earlier.accessor.writes ? "written" : "read",
                             first.edge.empty() ? kind.what : first.edge);
+  if (first.weight == Weight::same_value) report.what += " (both store the same value)";
   report.where = first.later.place;
   report.details.push_back(describe("second", first.later));
   report.details.push_back(describe(kFirst, first.earlier));
@@ -261,7 +270,7 @@ Report report_of(const Findings& findings) {
                              " of lines");
   report.rule = fmt::format("{} (PTX ISA, \"{}\")", kind.rule, kind.section);
   report.fix = with_lines(first.fix.empty() ? kind.fix : first.fix, first);
-  report.hardware_accepts = first.hardware_accepts;
+  report.hardware_accepts = first.weight != Weight::fault;
   report.event = first.event;
   report.seed = first.seed;
   // A copy of the host has no line.

@@ -38,6 +38,14 @@ enum class Missing : uint8_t {
   tensor_map,       ///< fence.proxy.tensormap
 };
 
+/// How much a race weighs, at each level of BW_SIM_STRICTNESS.
+enum class Weight : uint8_t {
+  fault,       ///< it ends the launch at both
+  isa_only,    ///< it ends the launch at `isa`; at `hardware` nothing is said
+  letter,      ///< the same, but at `hardware` it is said once, and the launch goes on
+  same_value,  ///< both store the same value: said once at `isa`, and nothing at `hardware`
+};
+
 /// One side of a race.
 struct RaceSide {
   Accessor accessor;   ///< who, and how
@@ -55,7 +63,7 @@ struct Finding {
   RaceSide later;                    ///< the one that came second
   std::string memory;                ///< the bytes, in words
   uint64_t count = 1;                ///< of such pairs of lines
-  bool hardware_accepts = false;     ///< whether only the level isa reports it
+  Weight weight = Weight::fault;     ///< what it means for the launch
   std::string edge;                  ///< what is missing, where the kind does not say it
   std::string fix;                   ///< what to do, where the kind does not say it
   std::optional<EventNumber> event;  ///< of the later access, where its cluster knows it
@@ -69,13 +77,16 @@ class Findings {
   /// Adds a race, or counts it where its pair of lines and kind are known. `make` builds the
   /// finding, if it is one of instructions that were not seen before.
   template <class Make>
-  void add(Missing missing, const Instruction* earlier, const Instruction* later, Make&& make) {
-    const auto [found, is_new] = by_instruction_.try_emplace({missing, earlier, later}, 0);
+  void add(Missing missing, Weight weight, const Instruction* earlier, const Instruction* later,
+           Make&& make) {
+    const auto [found, is_new] = by_instruction_.try_emplace({missing, weight, earlier, later}, 0);
     if (is_new)
       found->second = add(make());
     else
       ++findings_[found->second].count;
   }
+  /// Adds one, or its count to one of the same kind and lines; returns its place.
+  size_t add(Finding finding);
   /// Adds those of a part of the launch, in the order in which they were found there.
   void merge(const Findings& other);
   /// In the order in which they were found.
@@ -86,12 +97,10 @@ class Findings {
   void clear() { *this = Findings{}; }
 
  private:
-  /// Its place.
-  size_t add(Finding finding);
-
-  std::map<std::tuple<Missing, const Instruction*, const Instruction*>, size_t> by_instruction_;
+  std::map<std::tuple<Missing, Weight, const Instruction*, const Instruction*>, size_t>
+      by_instruction_;
   /// An unrolled loop is one line.
-  std::map<std::tuple<Missing, std::string, std::string>, size_t> by_line_;
+  std::map<std::tuple<Missing, Weight, std::string, std::string>, size_t> by_line_;
   std::vector<Finding> findings_;
 };
 
@@ -104,8 +113,23 @@ inline constexpr const char* kOneLaneFix =
     "put __syncwarp() (bar.warp.sync) behind {first} and before the lane that arrives for its "
     "warp, or behind the lane that waits for its warp and before {second}";
 
+/// Of two operations of one instruction that different lanes of a warp have issued: what to do.
+inline constexpr const char* kElectFix =
+    "let one lane issue {first}, for instance the one that elect.sync chooses: each lane that "
+    "executes a copy into shared memory or a reduction issues one of its own";
+/// Whether an operation and an earlier one are those of two lanes of one instruction.
+[[nodiscard]] inline bool are_of_two_lanes(const Accessor& earlier, LaneMask earlier_lanes,
+                                           const Accessor& later, LaneMask later_lanes) {
+  return earlier.is_async && later.is_async && earlier.instruction == later.instruction &&
+         earlier.cluster == later.cluster && earlier.cta_rank == later.cta_rank &&
+         earlier.warp == later.warp && (earlier_lanes & later_lanes) == 0;
+}
+
 /// One side of a race, with its texts.
 [[nodiscard]] RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lanes);
+
+/// The code of a race's report.
+[[nodiscard]] FaultCode code_of(const Finding& finding);
 
 /// The report of a launch's races: the first one, and the others in brief. There is at least one.
 [[nodiscard]] Report report_of(const Findings& findings);

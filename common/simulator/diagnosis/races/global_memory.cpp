@@ -47,7 +47,9 @@ const View& GlobalRaces::at_home(const Released& released) {
   Translated& known = translated_[released.view.get()];
   if (known.original == nullptr) {
     known.original = released.view;
-    known.view = released.view->as_foreign(released.from.cluster);
+    known.view = released.from.cluster == kManyClusters
+                     ? *released.view
+                     : released.view->as_foreign(released.from.cluster);
     known.view.take_home(cluster_index_);
   }
   return known.view;
@@ -95,13 +97,15 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
                      polls_.contains(detector_.cluster().kernel(), *origin.instruction);
   accessor.scope = strength.scope;
   accessor.unit = event.atomic ? "atomic" : accessor.writes ? "store" : "load";
+  if (accessor.writes && !strength.is_strong)
+    stored_values_.set(detector_.cluster(), event, accessor);
   Numbered& numbered =
       numbered_[(reinterpret_cast<uintptr_t>(origin.instruction) / sizeof(Instruction) +
                  accessor.agent) %
                 numbered_.size()];
   if (numbered.instruction != origin.instruction || numbered.agent != accessor.agent ||
-      numbered.is_early != accessor.is_early)
-    numbered = {origin.instruction, accessor.agent, accessor.is_early,
+      numbered.is_early != accessor.is_early || numbered.value_bytes != accessor.value_bytes)
+    numbered = {origin.instruction, accessor.agent, accessor.is_early, accessor.value_bytes,
                 shadow_->accessors.number(accessor)};
   Touch touch;
   touch.number = numbered.number;
@@ -198,9 +202,13 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
     const LocationState* const state = learns ? shadow_->locations.read(location) : nullptr;
     if (state != nullptr) {
       for (const Released& one : state->released) {
+        // A thread that polls finds the same again and again.
+        if (strength.acquires && thread(origin, lane).has_acquired(location, one)) continue;
         const View& view = at_home(one);
         const bool meets = scopes_meet(self, strength.scope, one.from, one.scope);
-        if (meets && strength.acquires) {
+        // Without a fence a later load could be early by the ISA's words; kernels that are proven
+        // on hardware rely on the order of the last-block pattern.
+        if (meets && (strength.acquires || !detector_.cluster().at_isa_level())) {
           threads.acquire(origin, view);
           continue;
         }
@@ -219,6 +227,9 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
         });
     }
     if (!writes) continue;
+    if (event.atomic && learns)
+      own_atomics_[threads.warp_of(origin) * kWarpLanes + static_cast<uint32_t>(lane)].add(
+          event.addresses[static_cast<size_t>(lane)]);
     released.clear();
     Unreleased writer;
     if (!strength.releases)

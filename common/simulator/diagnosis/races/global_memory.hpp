@@ -4,6 +4,7 @@
 /// copies do there, and what strong accesses order. What clusters and operations do to each other:
 /// launch_races.hpp.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -72,7 +73,21 @@ class GlobalRaces final : public Observer {
   uint64_t cluster_index_ = 0;
   std::unordered_map<uint32_t, ThreadOrder> threads_;      ///< by warp and lane
   std::unordered_map<uint32_t, LaneMask> past_grid_wait_;  ///< by warp
+  /// The locations of a thread's latest atomics whose results it has got: what they found comes
+  /// before whatever the thread does there.
+  struct OwnAtomics {
+    std::array<uint64_t, 4> addresses{};
+    size_t next = 0;
+    void add(uint64_t address) {
+      if (!contains(address)) addresses[next++ % addresses.size()] = address;
+    }
+    [[nodiscard]] bool contains(uint64_t address) const {
+      return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+    }
+  };
+  std::unordered_map<uint32_t, OwnAtomics> own_atomics_;  ///< by warp and lane
   Polls polls_;
+  StoredValues stored_values_;
   struct Translated {
     SharedView original;  ///< keeps its address from being used again
     View view;
@@ -82,6 +97,7 @@ class GlobalRaces final : public Observer {
     const Instruction* instruction = nullptr;
     uint32_t agent = 0;
     bool is_early = false;
+    uint8_t value_bytes = 0;
     uint32_t number = 0;
   };
   std::array<Numbered, 64> numbered_{};  ///< the latest accessors

@@ -25,9 +25,8 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
            0;
   };
   const bool both_strong = earlier.is_strong && later.is_strong;
-  if (both_strong && group != nullptr && conflict.lane >= 0) {
-    // Strong accesses of one location have one order. What a strong read has seen comes before what
-    // the thread does to the location afterwards, with or without a fence.
+  bool lacks_reader_fence = false;
+  if (group != nullptr && conflict.lane >= 0) {
     const auto order =
         threads_.find(later.agent * kWarpLanes + static_cast<uint32_t>(conflict.lane));
     View loose;
@@ -36,10 +35,13 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
                                   [&](const Released& one, bool meets) {
                                     if (meets) loose.join(at_home(one));
                                   });
+    lacks_reader_fence = knows(loose);
+    // Strong accesses of one location have one order. What a strong read has seen comes before what
+    // the thread does to the location afterwards, with or without a fence.
     const bool reads_only = !later.writes;
     const bool is_atomic = later.writes && !later.is_volatile;
-    if ((reads_only || is_atomic) && knows(loose)) return;
-    if (later.writes &&
+    if (both_strong && (reads_only || is_atomic) && lacks_reader_fence) return;
+    if (both_strong && later.writes &&
         shadow_->bytes.any(
             conflict.address, conflict.bytes, [&](const ShadowEntry& entry, uint32_t bytes) {
               const Accessor& own = shadow_->accessors[entry.number()];
@@ -48,6 +50,14 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
             }))
       return;
   }
+  // What the thread's own atomic has found at the location comes before it in observation order,
+  // and it before what the thread does there afterwards (PTX ISA, "Causality order").
+  if (const auto own = conflict.lane < 0 ? own_atomics_.end()
+                                         : own_atomics_.find(later.agent * kWarpLanes +
+                                                             static_cast<uint32_t>(conflict.lane));
+      own != own_atomics_.end() && !later.is_async && group != nullptr && earlier.is_strong &&
+      earlier.writes && !earlier.is_volatile && own->second.contains(conflict.address))
+    return;
   Missing missing = Missing::global_order;
   const bool same_warp = !earlier.is_async && !later.is_async && earlier.agent == later.agent &&
                          earlier.cluster == later.cluster;
@@ -62,6 +72,8 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   else if ((both_strong && !later.is_volatile && !earlier.is_volatile) ||
            (group != nullptr && knows(group->too_narrow)))
     missing = Missing::wider_scope;
+  else if (lacks_reader_fence)
+    missing = Missing::release_acquire;
   else if (group != nullptr && knows(group->relaxed))
     missing = Missing::release_acquire;
   else if (!earlier.is_async && touch.view != nullptr &&
@@ -84,16 +96,30 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
         "behind the wait for the flag and before {second}; or write the flag with .release and "
         "read "
         "it with .acquire";
+  if (are_of_two_lanes(earlier, conflict.earlier.lanes, later, touch.lanes)) fix = kElectFix;
   const bool by_one_lane = missing == Missing::warp_order && !same_warp;
   if (by_one_lane) fix = kOneLaneFix;
-  detector_.add_finding(missing, earlier.instruction, later.instruction, [&] {
+  // Volatile data alone is exchanged as hardware exchanges words; a hand-over that lacks its fence
+  // is a fault there too.
+  const bool exchanges = both_strong && (earlier.is_volatile || later.is_volatile) &&
+                         missing != Missing::release_acquire && missing != Missing::wider_scope;
+  const Weight weight = store_same_value(earlier, later)  ? Weight::same_value
+                        : exchanges || lacks_reader_fence ? Weight::isa_only
+                                                          : Weight::fault;
+  if (lacks_reader_fence)
+    fix =
+        "put __threadfence() after the atomic or load that has read the hand-over, before {second}";
+  detector_.add_finding(missing, weight, earlier.instruction, later.instruction, [&] {
     Finding finding;
     finding.missing = missing;
     if (by_one_lane) finding.edge = kOneLaneEdge;
+    if (lacks_reader_fence)
+      finding.edge =
+          "the writer's fence has handed it on, but no fence follows where the reader has read "
+          "that";
     finding.earlier = launch_->side_of(earlier, earlier_lanes);
     finding.later = launch_->side_of(later, lanes);
     finding.memory = memory_text(detector_.cluster().memory(), conflict.address, conflict.bytes);
-    finding.hardware_accepts = both_strong && (earlier.is_volatile || later.is_volatile);
     finding.fix = fix;
     return finding;
   });

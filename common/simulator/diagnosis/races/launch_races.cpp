@@ -111,9 +111,12 @@ void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& sh
       const Accessor& earlier = all_.accessors[conflict.earlier.number()];
       const Missing missing =
           earlier.is_strong && accessor.is_strong ? Missing::wider_scope : Missing::global_order;
-      findings_.add(missing, earlier.instruction, accessor.instruction, [&] {
+      const Weight weight =
+          store_same_value(earlier, accessor) ? Weight::same_value : Weight::fault;
+      findings_.add(missing, weight, earlier.instruction, accessor.instruction, [&] {
         Finding finding;
         finding.missing = missing;
+        finding.weight = weight;
         finding.earlier = describe_side(shape_, earlier, earlier.cluster);
         finding.later = describe_side(shape_, accessor, accessor.cluster);
         finding.memory = memory_text(memory_, conflict.address, conflict.bytes);
@@ -238,7 +241,7 @@ void DeviceRaces::lay_kernel(const Ended& ended, Findings& findings) {
       const bool would_wait =
           is_early && before.generic.knows_chain(earlier.agent, conflict.earlier.clock);
       const Missing missing = would_wait ? Missing::previous_grid : Missing::launch_order;
-      findings.add(missing, earlier.instruction, accessor.instruction, [&] {
+      findings.add(missing, Weight::fault, earlier.instruction, accessor.instruction, [&] {
         Finding finding;
         finding.missing = missing;
         finding.earlier = side_of(earlier);
@@ -269,7 +272,7 @@ void DeviceRaces::lay_host(const Ended& ended, Findings& findings) {
       all_->bytes.check_and_add(
           range.address, range.size_bytes, touch, [&](const Conflict& conflict) {
             const Accessor& earlier = all_->accessors[conflict.earlier.number()];
-            findings.add(Missing::launch_order, earlier.instruction, nullptr, [&] {
+            findings.add(Missing::launch_order, Weight::fault, earlier.instruction, nullptr, [&] {
               Finding finding;
               finding.missing = Missing::launch_order;
               finding.earlier = side_of(earlier);

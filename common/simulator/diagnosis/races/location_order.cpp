@@ -24,11 +24,26 @@ void LocationTable::write(Location location, bool is_atomic, std::span<const Rel
     const auto same = std::find_if(
         state.released.begin(), state.released.end(),
         [&](const Released& other) { return other.from == one.from && other.scope == one.scope; });
-    if (same == state.released.end())
+    constexpr size_t kFewParties = 8;
+    if (same != state.released.end())
+      same->view = joined(same->view, one.view);
+    else if (state.released.size() < kFewParties || one.scope < MemoryScope::gpu)
       state.released.push_back(one);
     else
-      same->view = joined(same->view, one.view);
+      add_to_many(state, one);
   }
+}
+
+void LocationTable::add_to_many(LocationState& state, const Released& one) {
+  const Party many{kManyClusters, 0};
+  auto view = std::make_shared<View>(one.view->as_foreign(one.from.cluster));
+  for (Released& other : state.released)
+    if (other.from == many && other.scope == one.scope) {
+      view->join(*other.view);
+      other.view = std::move(view);
+      return;
+    }
+  state.released.push_back({many, one.scope, std::move(view)});
 }
 
 void ThreadOrder::release_fence(MemoryScope scope, const SharedView& view) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/base/types.hpp"
@@ -35,6 +36,10 @@ struct Party {
   const MemoryScope needed = a.cluster == b.cluster ? MemoryScope::cluster : MemoryScope::gpu;
   return a_scope >= needed && b_scope >= needed;
 }
+
+/// Instead of a cluster's index: many threads of several clusters, whose view is in the numbers in
+/// which each cluster is foreign (View::as_foreign).
+inline constexpr uint64_t kManyClusters = ~uint64_t{0};
 
 /// What somebody has handed on by a strong write.
 struct Released {
@@ -69,8 +74,10 @@ struct Unreleased {
 
 /// What a read of a location finds.
 struct LocationState {
-  std::vector<Released> released;  ///< one for each place and scope
-  Unreleased unreleased;           ///< the last strong write that was no release
+  /// One for each CTA and scope. Of more than a few CTAs, as those that meet at a barrier of the
+  /// whole grid, what they hand on to all of the GPU is one (kManyClusters).
+  std::vector<Released> released;
+  Unreleased unreleased;  ///< the last strong write that was no release
 };
 
 /// What lies in locations. One for the clusters that run on one host thread.
@@ -89,6 +96,9 @@ class LocationTable {
   [[nodiscard]] bool empty() const { return states_.empty(); }
 
  private:
+  /// Adds what another CTA hands on to what many have.
+  static void add_to_many(LocationState& state, const Released& one);
+
   std::unordered_map<uint64_t, LocationState> states_;
 };
 
@@ -102,6 +112,16 @@ class ThreadOrder {
                         std::vector<Released>& out) const;
   /// A strong read that does not acquire: what it has found waits for a fence.
   void keep(Location location, const Released& found, MemoryScope read_scope);
+  /// Whether an acquiring read of the location finds what it has found before; if not, it has now.
+  [[nodiscard]] bool has_acquired(Location location, const Released& found) {
+    for (Acquired& known : acquired_)
+      if (known.location == location && known.from == found.from && known.scope == found.scope)
+        return std::exchange(known.view, found.view) == found.view;
+    constexpr size_t kMostAcquired = 64;
+    if (acquired_.size() == kMostAcquired) acquired_.clear();
+    acquired_.push_back({location, found.from, found.scope, found.view});
+    return false;
+  }
   /// A fence that acquires: calls learn(Released, whether the fence reaches it) for what strong
   /// reads have found.
   template <class Learn>
@@ -120,6 +140,13 @@ class ThreadOrder {
     Released released;
     SharedView latest;  ///< what was found last: a spinning read finds it again and again
   };
+  struct Acquired {
+    Location location;
+    Party from;
+    MemoryScope scope = MemoryScope::unspecified;
+    SharedView view;
+  };
+  std::vector<Acquired> acquired_;
   std::vector<Fenced> fenced_;  ///< one for each scope, as far as a wider one is not later
   std::vector<Kept> kept_;      ///< one for each location and place that it came from
 };

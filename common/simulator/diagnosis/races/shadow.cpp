@@ -8,14 +8,28 @@ ByteShadow::Page& ByteShadow::new_page(uint64_t number) {
   return *last_;
 }
 
-void ByteShadow::make_room(Block& block) {
-  if (block.count == kMostEntries) {
-    // The entry that stands longest goes: a race with it is missed.
-    ShadowEntry* const entries = entries_of(block);
-    std::move(entries + 1, entries + block.count, entries);
-    --block.count;
-    return;
-  }
+void ByteShadow::set_aside(Block& block, uint64_t index) {
+  ShadowEntry* const entries = entries_of(block);
+  const ShadowEntry oldest = entries[0];
+  std::move(entries + 1, entries + block.count, entries);
+  --block.count;
+  const Accessor& accessor = accessors_[oldest.number()];
+  std::vector<ShadowEntry>& older = older_[index];
+  block.has_older = true;
+  block.wrote_older = block.wrote_older || accessor.writes;
+  // A thread that reads again and again is known by its latest read, which has the earlier ones
+  // before it.
+  for (ShadowEntry& known : older)
+    if (known.accessor == oldest.accessor && known.lanes == oldest.lanes &&
+        known.bytes == oldest.bytes) {
+      known.clock = std::max(known.clock, oldest.clock);
+      return;
+    }
+  older.push_back(oldest);
+}
+
+void ByteShadow::make_room(Block& block, uint64_t index) {
+  if (block.count == kMostEntries) return set_aside(block, index);
   const auto size_class = static_cast<uint8_t>(block.size_class + 1);
   std::vector<ShadowEntry>& pool = pools_[size_class];
   std::vector<uint32_t>& unused = free_[size_class];
@@ -36,7 +50,10 @@ void ByteShadow::make_room(Block& block) {
 void ByteShadow::forget(uint64_t address, uint64_t size) {
   for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
     Block* const block = find(index);
-    if (block == nullptr || block->count == 0) return;
+    if (block == nullptr) return;
+    if (block->has_older)
+      for (ShadowEntry& entry : older_.at(index)) entry.bytes &= ~bytes;
+    if (block->count == 0) return;
     ShadowEntry* const entries = entries_of(*block);
     for (uint32_t i = 0; i < block->count;) {
       if ((entries[i].bytes &= ~bytes) == 0)
@@ -120,6 +137,8 @@ size_t ByteShadow::footprint_bytes() const {
   size_t bytes = pages_.size() * (sizeof(Page) + 4 * sizeof(void*));
   for (const auto& pool : pools_) bytes += pool.capacity() * sizeof(ShadowEntry);
   for (const auto& unused : free_) bytes += unused.capacity() * sizeof(uint32_t);
+  for (const auto& [index, older] : older_)
+    bytes += older.capacity() * sizeof(ShadowEntry) + 8 * sizeof(void*);
   return bytes;
 }
 

@@ -7,7 +7,9 @@
 /// agent's clock), which of its bytes, which lanes. A write that is ordered behind an entry
 /// replaces it, and so does a read that is ordered behind a read; what is left are accesses that
 /// are concurrent with each other. An entry takes 16 bytes, and a block keeps at most kMostEntries
-/// of them, so the shadow takes at most 12 bytes for each byte in use.
+/// of them, so the shadow takes at most 12 bytes for each byte in use. What many threads read at
+/// once needs more: a block's older entries then go to a list of its own, which writes are checked
+/// against.
 
 #include <algorithm>
 #include <array>
@@ -148,6 +150,8 @@ class ByteShadow {
     uint8_t count = 0;               ///< of its entries
     uint8_t size_class = 0;          ///< of its room; 0: the few
     bool is_used = false;            ///< whether it has ever had an entry
+    bool has_older = false;          ///< whether more are in older_
+    bool wrote_older = false;        ///< whether some of these are writes
   };
   static constexpr uint32_t kPageBlocks = 16;
   using Page = std::array<Block, kPageBlocks>;
@@ -176,14 +180,20 @@ class ByteShadow {
   [[nodiscard]] ShadowEntry* entries_of(Block& block) {
     return block.size_class == 0 ? block.few.data() : pools_[block.size_class].data() + block.first;
   }
-  void push(Block& block, const ShadowEntry& entry) {
-    if (block.count == kRoom[block.size_class]) make_room(block);
+  void push(Block& block, uint64_t index, const ShadowEntry& entry) {
+    if (block.count == kRoom[block.size_class]) make_room(block, index);
     if (!block.is_used) ++blocks_in_use_;
     block.is_used = true;
     entries_of(block)[block.count++] = entry;
   }
   /// Room for one more entry.
-  void make_room(Block& block);
+  void make_room(Block& block, uint64_t index);
+  /// Moves the oldest entry of a full block to older_.
+  void set_aside(Block& block, uint64_t index);
+  /// Checks an access against the entries in older_, and forgets those that it replaces.
+  template <bool checks, bool adds, class Found>
+  void visit_older(Block& block, uint64_t index, uint32_t bytes, const Touch& touch,
+                   LanePattern pattern, Found&& found);
   /// Whether the earlier access to the bytes in common is ordered before, for all lanes that touch
   /// them; else sets the conflict's lanes and bytes.
   [[nodiscard]] static bool is_ordered(const ShadowEntry& entry, const Accessor& earlier,
@@ -194,6 +204,8 @@ class ByteShadow {
   void visit(Block& block, uint64_t index, uint32_t bytes, const Touch& touch, LanePattern pattern,
              Found&& found) {
     const bool writes = touch.accessor->writes;
+    if (block.has_older && (writes || block.wrote_older))
+      visit_older<checks, adds>(block, index, bytes, touch, pattern, found);
     ShadowEntry* const entries = block.count != 0 ? entries_of(block) : nullptr;
     for (uint32_t i = 0; i < block.count;) {
       ShadowEntry& entry = entries[i];
@@ -246,7 +258,7 @@ class ByteShadow {
           return;
         }
       }
-      push(block, added);
+      push(block, index, added);
     }
   }
 
@@ -272,8 +284,35 @@ class ByteShadow {
   Page* last_ = nullptr;
   std::array<std::vector<ShadowEntry>, kRoom.size()> pools_;
   std::array<std::vector<uint32_t>, kRoom.size()> free_;
+  std::unordered_map<uint64_t, std::vector<ShadowEntry>> older_;  ///< by index of the block
   size_t blocks_in_use_ = 0;
 };
+
+template <bool checks, bool adds, class Found>
+void ByteShadow::visit_older(Block& block, uint64_t index, uint32_t bytes, const Touch& touch,
+                             LanePattern pattern, Found&& found) {
+  std::vector<ShadowEntry>& entries = older_[index];
+  for (ShadowEntry& entry : entries) {
+    const uint32_t common = entry.bytes & bytes;
+    const Accessor& earlier = accessors_[entry.number()];
+    if (common == 0 || !(touch.accessor->writes || earlier.writes)) continue;
+    Conflict conflict;
+    bool is_over = is_ordered(entry, earlier, touch, pattern, common, conflict);
+    if (!is_over && !are_morally_strong(earlier, *touch.accessor)) {
+      if constexpr (checks) {
+        conflict.earlier = entry;
+        conflict.address += index * kBlockBytes;
+        found(conflict);
+      }
+      is_over = true;  // one report is enough
+    }
+    if (adds && is_over && replaces(*touch.accessor, earlier)) entry.bytes &= ~bytes;
+  }
+  std::erase_if(entries, [](const ShadowEntry& entry) { return entry.bytes == 0; });
+  block.has_older = !entries.empty();
+  block.wrote_older = block.wrote_older && block.has_older;
+  if (!block.has_older) older_.erase(index);
+}
 
 template <class Use>
 void ByteShadow::for_each(Use&& use) const {
@@ -283,11 +322,15 @@ void ByteShadow::for_each(Use&& use) const {
   std::sort(numbers.begin(), numbers.end());
   for (const uint64_t number : numbers) {
     const Page& page = *pages_.at(number);
-    for (uint32_t i = 0; i < kPageBlocks; ++i)
+    for (uint32_t i = 0; i < kPageBlocks; ++i) {
+      const uint64_t index = number * kPageBlocks + i;
+      if (page[i].has_older)
+        for (const ShadowEntry& one : older_.at(index)) use(index * kBlockBytes, one.bytes, one);
       for (uint32_t entry = 0; entry < page[i].count; ++entry) {
         const ShadowEntry& one = entries_of(page[i])[entry];
-        use((number * kPageBlocks + i) * kBlockBytes, one.bytes, one);
+        use(index * kBlockBytes, one.bytes, one);
       }
+    }
   }
 }
 

@@ -125,6 +125,7 @@ void TensorMemoryRaces::on_tensor_memory(const TensorMemoryEvent& event) {
       touch(index, {event.origin.cta_rank, static_cast<uint16_t>(event.lane),
                     static_cast<uint16_t>(event.lane_count), static_cast<uint16_t>(event.column),
                     static_cast<uint16_t>(event.columns), !is_store, is_store, "registers"});
+      warp_of(event.origin).out.issued.advance(operations_[index].stream, operations_[index].epoch);
       uint32_t own = index << kFlagBits;
       drop(own);
       return;
@@ -399,7 +400,10 @@ bool TensorMemoryRaces::is_ordered(const Operation& first, const Operation& seco
   const auto covers = [&](const TensorClock& clock) {
     return clock.covers(first.stream, first.epoch);
   };
-  if (second.kind == Kind::allocation) return covers(warp.out.plain);
+  if (second.kind == Kind::allocation)
+    // A deallocation overwrites nothing. On hardware a load that was issued before has its data.
+    return covers(warp.out.plain) ||
+           (!strict && first.kind == Kind::load && covers(warp.out.issued));
   if (first.kind == Kind::allocation)
     return !strict || covers(warp.out.plain) ||
            (first.twin_stream != 0 && warp.out.plain.covers(first.twin_stream, first.twin_epoch));
@@ -493,6 +497,16 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
           "tcgen05.fence::after_thread_sync, "
           "before {}",
           place_of(*second.origin.instruction));
+    } else if (warp.out.issued.covers(first.stream, first.epoch)) {
+      const bool is_load = first.kind == Kind::load;
+      race.edge = fmt::format("{} {} the arrival at {}", warp_name(first),
+                              is_load ? "waits for it by tcgen05.wait::ld only after"
+                                      : "waits for it by tcgen05.wait::st only after",
+                              at(earlier.release));
+      race.fix =
+          fmt::format("{} {} after {} and before the arrival that tells {} of it",
+                      is_load ? "execute tcgen05.wait::ld in" : "execute tcgen05.wait::st in",
+                      warp_name(first), place_of(*first.origin.instruction), warp_name(second));
     } else {
       race.edge = fmt::format("nothing tells {} that {} is through", warp_name(second), who(first));
       const bool fences = strict_ && second.kind != Kind::allocation;
@@ -544,7 +558,7 @@ std::unique_ptr<TensorMemoryRaces> make_tensor_memory_races(Detector& detector) 
         fmt::format("Tensor Memory of CTA rank {}, lanes {}-{}, columns {}-{}", race.place.cta_rank,
                     race.place.lane, race.place.lane + race.place.lanes - 1, race.place.column,
                     race.place.column + race.place.columns - 1),
-        race.hardware_accepts, race.edge, race.fix);
+        race.hardware_accepts ? Weight::isa_only : Weight::fault, race.edge, race.fix);
   };
   return std::make_unique<TensorMemoryRaces>(cluster.at_isa_level(), cluster.kernel(), report);
 }

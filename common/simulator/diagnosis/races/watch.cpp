@@ -1,5 +1,6 @@
 #include "common/simulator/diagnosis/races/watch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -7,6 +8,8 @@
 #include "common/simulator/diagnosis/races/detector.hpp"
 #include "common/simulator/diagnosis/races/named_barriers.hpp"
 #include "common/simulator/diagnosis/races/tensor_memory.hpp"
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/ignored_codes.hpp"
 
 namespace bw::sim::races {
 namespace {
@@ -22,8 +25,58 @@ void make_parts(Detector& detector, std::shared_ptr<LaunchRaces> launch) {
 
 }  // namespace
 
+Findings without_tolerated(const Findings& all, Device& device) {
+  const bool at_isa = device.settings().strictness == Strictness::isa;
+  IgnoredCodes& ignored = IgnoredCodes::of_process();
+  Findings ending;
+  std::vector<Warning> warnings;
+  for (const Finding& finding : all.all()) {
+    const Weight weight = finding.weight;
+    if (ignored.contains(code_of(finding))) {
+      ignored.left_out(code_of(finding), finding.count);
+    } else if (weight == (at_isa ? Weight::same_value : Weight::letter)) {
+      Findings one;
+      one.add(finding);
+      Report told = report_of(one);
+      told.is_tolerated = true;
+      warnings.push_back({std::move(told), finding.count});
+    } else if (at_isa || weight == Weight::fault) {
+      ending.add(finding);
+    }
+  }
+  // Where threads of several warps race, what lanes of one lack says less.
+  std::stable_partition(warnings.begin(), warnings.end(), [](const Warning& warning) {
+    return warning.report.code != FaultCode::race_in_warp;
+  });
+  merge(device.warnings(), warnings);
+  return ending;
+}
+
+namespace {
+
+/// Whether a fault says more than the races of its launch, and so leads the report: it can't follow
+/// from one of them, or it came before them.
+bool leads(const Report& fault, const Findings& findings) {
+  switch (fault.code) {
+    case FaultCode::mbarrier_overwritten:
+    case FaultCode::tmem_lane_quarter:
+    case FaultCode::tmem_load_not_awaited:
+      return true;
+    case FaultCode::global_out_of_bounds:
+      return std::all_of(findings.all().begin(), findings.all().end(), [&](const Finding& finding) {
+        return finding.event && fault.event && finding.event->cluster == fault.event->cluster &&
+               finding.event->event > fault.event->event;
+      });
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 void RaceWatch::on_launch(Grid& grid) {
   findings_.clear();
+  launched_on_ = &grid.device();
   if (grid.device().settings().checks == Checks::races) launches_[&grid] = device_.begin(grid);
 }
 
@@ -55,7 +108,14 @@ void RaceWatch::on_launch_end(const LaunchResult& result) {
     launches_.clear();
   }
   if (findings_.empty()) return;
+  findings_ = without_tolerated(findings_, *launched_on_);
+  if (findings_.empty()) return;
   if (result.status != RunStatus::finished && result.status != RunStatus::fault) return;
+  if (result.fault != nullptr && leads(*result.fault, findings_)) {
+    Report report = *result.fault;
+    add_races(findings_, report, "a race as well");
+    throw SimulationError(std::move(report));
+  }
   Report report = report_of(findings_);
   if (result.fault != nullptr)
     report.details.push_back("then the run ended, which may follow from it: " + result.fault->what +
@@ -70,11 +130,11 @@ RaceWatch* watch_of(const Device& device) {
   return nullptr;
 }
 
-void add_races(const Findings& findings, Report& report) {
+void add_races(const Findings& findings, Report& report, std::string_view relation) {
   for (const Finding& finding : findings.all())
-    report.details.push_back(
-        fmt::format("a race before that: the {} at {} and, first, the {} at {}", finding.later.unit,
-                    finding.later.line, finding.earlier.unit, finding.earlier.line));
+    report.details.push_back(fmt::format(
+        "{} ({}): the {} at {} and, first, the {} at {}", relation, row_of(code_of(finding)).id,
+        finding.later.unit, finding.later.line, finding.earlier.unit, finding.earlier.line));
 }
 
 }  // namespace bw::sim::races

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "common/simulator/diagnosis/races/finding.hpp"
 #include "common/simulator/diagnosis/races/global_memory.hpp"
@@ -34,6 +35,7 @@ class RaceWatch final : public LaunchObserver {
 
  private:
   Findings findings_;
+  Device* launched_on_ = nullptr;  ///< the device of the launch that runs or has run last
   DeviceRaces device_;
   /// Those that run: several where one waits.
   std::map<const Grid*, std::shared_ptr<LaunchRaces>> launches_;
@@ -43,7 +45,12 @@ class RaceWatch final : public LaunchObserver {
 /// The race watch of a device; nullptr where its settings ask for none.
 [[nodiscard]] RaceWatch* watch_of(const Device& device);
 
-/// Adds to the report of a launch that got stuck or faulted which races came before.
-void add_races(const Findings& findings, Report& report);
+/// What of these races ends their launch at the device's level. The others are told as warnings, or
+/// are none there; what BW_SIM_IGNORE names is counted alone.
+[[nodiscard]] Findings without_tolerated(const Findings& all, Device& device);
+
+/// Adds to the report of a launch that got stuck or faulted which races it had.
+void add_races(const Findings& findings, Report& report,
+               std::string_view relation = "a race before that");
 
 }  // namespace bw::sim::races

@@ -128,61 +128,66 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
   return Flow::next;
 }
 
-Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
+/// One store or reduction, issued by `lanes`, which give the same operands.
+void store_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
   const BulkForm& form = bulk_form_of(instruction);
-  issue_each_lane(strand, active, [&](int lane) {
-    const Site site{strand, instruction, lane_bit(lane)};
-    const uint32_t bytes = checked_size(strand, instruction, lane, form);
-    std::byte* const destination =
-        resolve(site, AddressSpace::global, form.destination.of(strand, instruction, lane), bytes,
-                kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write);
-    units_of(*strand.cluster)
-        .tensor_maps.write(site, reinterpret_cast<uint64_t>(destination), bytes);
-    const SharedPlace source =
-        resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
-                       bytes, kBulkAlignmentBytes, Access::read);
-    if (!form.byte_mask.present())
-      require_written(site, *source.cta, source.offset_bytes, bytes, "this copies");
-    TmaStore store(site);
-    store.bytes = bytes;
-    store.rows = row_of(strand, destination, bytes, L2Path::tma_store);
-    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
-    store.ordered = form.reduces;
-    store.read = [offset = source.offset_bytes, bytes](const std::byte* window,
-                                                       std::vector<std::byte>& staged) {
-      staged.assign(window + offset, window + offset + bytes);
+  const int lane = lowest_lane(lanes);
+  const Site site{strand, instruction, lanes};
+  const uint32_t bytes = checked_size(strand, instruction, lane, form);
+  std::byte* const destination =
+      resolve(site, AddressSpace::global, form.destination.of(strand, instruction, lane), bytes,
+              kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write);
+  units_of(*strand.cluster).tensor_maps.write(site, reinterpret_cast<uint64_t>(destination), bytes);
+  const SharedPlace source =
+      resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
+                     bytes, kBulkAlignmentBytes, Access::read);
+  if (!form.byte_mask.present())
+    require_written(site, *source.cta, source.offset_bytes, bytes, "this copies");
+  TmaStore store(site);
+  store.bytes = bytes;
+  store.rows = row_of(strand, destination, bytes, L2Path::tma_store);
+  for (const int issuer : lanes_of(lanes))
+    store.tickets.push_back(units_of(strand).bulk_groups.begin(strand.thread_index(issuer)));
+  store.ordered = form.reduces;
+  store.read = [offset = source.offset_bytes, bytes](const std::byte* window,
+                                                     std::vector<std::byte>& staged) {
+    staged.assign(window + offset, window + offset + bytes);
+  };
+  if (form.byte_mask.present()) {
+    const auto mask = static_cast<uint32_t>(form.byte_mask.of(strand, instruction, lane));
+    store.write = [mask, destination](const std::vector<std::byte>& staged) {
+      for (size_t i = 0; i < staged.size(); ++i)
+        if ((mask >> (i % kBulkAlignmentBytes) & 1u) != 0) destination[i] = staged[i];
     };
-    if (form.byte_mask.present()) {
-      const auto mask = static_cast<uint32_t>(form.byte_mask.of(strand, instruction, lane));
-      store.write = [mask, destination](const std::vector<std::byte>& staged) {
-        for (size_t i = 0; i < staged.size(); ++i)
-          if ((mask >> (i % kBulkAlignmentBytes) & 1u) != 0) destination[i] = staged[i];
-      };
-    } else {
-      store.write = [&form, destination, bytes](const std::vector<std::byte>& staged) {
-        combine(form, destination, staged.data(), bytes);
-      };
-    }
-    describe_store(store, CopyUnit::bulk,
-                   form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
-                   bytes, {global_range(destination, bytes)});
-    if (form.byte_mask.present() && store.description != nullptr &&
-        strand.cluster->observed(EventKind::footprint)) {
-      const auto mask = static_cast<uint32_t>(form.byte_mask.of(strand, instruction, lane));
-      for (uint32_t i = 0; i < bytes; ++i)
-        if ((mask >> (i % kBulkAlignmentBytes) & 1u) != 0)
-          store.description->destination_rows.push_back(global_range(destination + i, 1));
-    }
-    units_of(strand).tma.store(std::move(store), strand.time);
-  });
+  } else {
+    store.write = [&form, destination, bytes](const std::vector<std::byte>& staged) {
+      combine(form, destination, staged.data(), bytes);
+    };
+  }
+  describe_store(store, CopyUnit::bulk, form.reduces ? CopyDirection::reduce : CopyDirection::store,
+                 source.offset_bytes, bytes, {global_range(destination, bytes)});
+  if (form.byte_mask.present() && store.description != nullptr &&
+      strand.cluster->observed(EventKind::footprint)) {
+    const auto mask = static_cast<uint32_t>(form.byte_mask.of(strand, instruction, lane));
+    for (uint32_t i = 0; i < bytes; ++i)
+      if ((mask >> (i % kBulkAlignmentBytes) & 1u) != 0)
+        store.description->destination_rows.push_back(global_range(destination + i, 1));
+  }
+  units_of(strand).tma.store(std::move(store), strand.time);
+}
+
+Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
+  issue_each_operands(strand, instruction, active, bulk_form_of(instruction).reduces,
+                      [&](LaneMask lanes) { store_by(strand, instruction, lanes); });
   return Flow::next;
 }
 
 /// A hint: its operands are checked, and it brings its bytes into the L2 cache.
 Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = bulk_form_of(instruction);
-  issue_each_lane(strand, active, [&](int lane) {
-    const Site site{strand, instruction, lane_bit(lane)};
+  issue_each_operands(strand, instruction, active, /*is_by_lane=*/false, [&](LaneMask lanes) {
+    const int lane = lowest_lane(lanes);
+    const Site site{strand, instruction, lanes};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
     const std::byte* const source =
         resolve(site, AddressSpace::global, form.source.of(strand, instruction, lane), bytes,

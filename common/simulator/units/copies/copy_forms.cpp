@@ -87,6 +87,19 @@ ValueOperand CopyBinder::vector(const ptx::Operand& operand, ptx::ScalarType typ
   return first;
 }
 
+LaneMask lanes_with_same_operands(const Strand& strand, const Instruction& instruction,
+                                  LaneMask active) {
+  const int lowest = lowest_lane(active);
+  LaneMask same = active;
+  for (uint16_t i = 0; i < instruction.operand_count; ++i) {
+    const Operand& operand = instruction.operands[i];
+    const uint64_t value = strand.value(operand, lowest);
+    for (const int lane : lanes_of(same & ~lane_bit(lowest)))
+      if (strand.value(operand, lane) != value) same &= ~lane_bit(lane);
+  }
+  return same;
+}
+
 Reduction reduction_from_name(std::string_view name) {
   constexpr std::array kAll = {Reduction::add,    Reduction::min,    Reduction::max,
                                Reduction::inc,    Reduction::dec,    Reduction::bit_and,

@@ -110,4 +110,27 @@ void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
   }
 }
 
+/// The lanes of `active` whose operands all have the values of its lowest lane's.
+[[nodiscard]] LaneMask lanes_with_same_operands(const Strand& strand,
+                                                const Instruction& instruction, LaneMask active);
+
+/// Calls body(lanes) once for each distinct tuple of operands, lowest lanes first; issue times as
+/// with issue_each_lane(). ptxas compiles stores from shared to global memory and prefetches this
+/// way, for sm_90a and sm_100a: a loop over the distinct values (R2UR with a predicate), of which
+/// one pass suffices where all lanes agree. An H100 takes as long for a store by 32 equal lanes as
+/// for one by a single lane. For loads into shared memory and for reductions it emits a loop over
+/// the lanes (ELECT): `is_by_lane`.
+template <class Body>
+void issue_each_operands(Strand& strand, const Instruction& instruction, LaneMask active,
+                         bool is_by_lane, Body&& body) {
+  if (is_by_lane) return issue_each_lane(strand, active, [&](int lane) { body(lane_bit(lane)); });
+  const Cycle next = strand.cluster->costs().next_copy();
+  for (LaneMask rest = active; rest != 0;) {
+    const LaneMask lanes = lanes_with_same_operands(strand, instruction, rest);
+    if (rest != active) strand.time += next;
+    body(lanes);
+    rest &= ~lanes;
+  }
+}
+
 }  // namespace bw::sim

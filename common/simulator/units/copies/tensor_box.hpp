@@ -57,8 +57,9 @@ class TensorBox {
   /// From row to row in shared memory.
   [[nodiscard]] uint32_t pitch_bytes() const { return pitch_bytes_; }
   /// Bytes that the copy reports to the mbarrier: the whole box, whatever lies outside of the
-  /// tensor, padding included.
-  [[nodiscard]] uint32_t transfer_bytes() const { return rows_ * shared_row_bytes_; }
+  /// tensor. Padding is not copied and does not count: 16 elements of 4 bits are 8 bytes, which is
+  /// what CUTLASS announces for its block-scaled kernels (elements times sizeof_bits of the type).
+  [[nodiscard]] uint32_t transfer_bytes() const { return rows_ * row_bytes_; }
   /// Bytes of shared memory from the box's start to its end.
   [[nodiscard]] uint32_t shared_bytes() const { return rows_ * pitch_bytes_; }
 

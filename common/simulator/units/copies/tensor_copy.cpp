@@ -349,53 +349,59 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
   return Flow::next;
 }
 
-Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
+/// One store or reduction, issued by `lanes`, which give the same operands.
+void store_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
   const TensorForm& form = form_of(instruction);
-  issue_each_lane(strand, active, [&](int lane) {
-    const Site site{strand, instruction, lane_bit(lane)};
-    const TensorMap map = read_map(strand, instruction, lane, form.map);
-    check_map(strand, instruction, lane, map, form);
-    auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
-    check_global(strand, instruction, lane, *box,
-                 form.reduces ? Access::read_write : Access::write);
-    const SharedPlace source =
-        resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
-                       box->shared_bytes(), kTensorSharedAlignmentBytes, Access::read);
-    // What lies outside of the tensor is not stored, and need not have been written.
-    if (source.cta->contents.is_tracked() && box->lies_inside())
-      require_written(site, *source.cta, source.offset_bytes, box->shared_bytes(), "this copies");
-    TmaStore store(site);
-    store.tensor_map = form.map.of(strand, instruction, lane);
-    units_of(*strand.cluster).tensor_maps.begin_copy(site, store.tensor_map);
-    store.bytes = box->transfer_bytes();
-    store.rows = rows_of(strand, *box, L2Path::tma_store);
-    store.rows.extra += strand.cta->clock->wait_for_map(store.tensor_map, strand.time);
-    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
-    store.ordered = form.reduces;
-    store.read = [box, offset = source.offset_bytes](const std::byte* window,
-                                                     std::vector<std::byte>& staged) {
-      box->read_shared(window, offset, staged);
-    };
-    store.write = [box, &form](const std::vector<std::byte>& staged) {
-      if (form.reduces)
-        box->reduce(staged, form.reduction);
-      else
-        box->store(staged);
-    };
-    describe_store(store, CopyUnit::tensor,
-                   form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
-                   box->shared_bytes(), global_ranges(strand, *box));
-    describe_box(store.description.get(), strand, *box, store.tensor_map,
-                 &CopyDescription::destination_rows);
-    units_of(strand).tma.store(std::move(store), strand.time);
-  });
+  const int lane = lowest_lane(lanes);
+  const Site site{strand, instruction, lanes};
+  const TensorMap map = read_map(strand, instruction, lane, form.map);
+  check_map(strand, instruction, lane, map, form);
+  auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
+  check_global(strand, instruction, lane, *box, form.reduces ? Access::read_write : Access::write);
+  const SharedPlace source =
+      resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
+                     box->shared_bytes(), kTensorSharedAlignmentBytes, Access::read);
+  // What lies outside of the tensor is not stored, and need not have been written.
+  if (source.cta->contents.is_tracked() && box->lies_inside())
+    require_written(site, *source.cta, source.offset_bytes, box->shared_bytes(), "this copies");
+  TmaStore store(site);
+  store.tensor_map = form.map.of(strand, instruction, lane);
+  units_of(*strand.cluster).tensor_maps.begin_copy(site, store.tensor_map);
+  store.bytes = box->transfer_bytes();
+  store.rows = rows_of(strand, *box, L2Path::tma_store);
+  store.rows.extra += strand.cta->clock->wait_for_map(store.tensor_map, strand.time);
+  for (const int issuer : lanes_of(lanes))
+    store.tickets.push_back(units_of(strand).bulk_groups.begin(strand.thread_index(issuer)));
+  store.ordered = form.reduces;
+  store.read = [box, offset = source.offset_bytes](const std::byte* window,
+                                                   std::vector<std::byte>& staged) {
+    box->read_shared(window, offset, staged);
+  };
+  store.write = [box, &form](const std::vector<std::byte>& staged) {
+    if (form.reduces)
+      box->reduce(staged, form.reduction);
+    else
+      box->store(staged);
+  };
+  describe_store(store, CopyUnit::tensor,
+                 form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
+                 box->shared_bytes(), global_ranges(strand, *box));
+  describe_box(store.description.get(), strand, *box, store.tensor_map,
+               &CopyDescription::destination_rows);
+  units_of(strand).tma.store(std::move(store), strand.time);
+}
+
+Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
+  issue_each_operands(strand, instruction, active, form_of(instruction).reduces,
+                      [&](LaneMask lanes) { store_by(strand, instruction, lanes); });
   return Flow::next;
 }
 
 /// A hint: its operands are checked, and it brings its box into the L2 cache.
 Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
-  issue_each_lane(strand, active, [&](int lane) {
+  issue_each_operands(strand, instruction, active, /*is_by_lane=*/false, [&](LaneMask lanes) {
+    const int lane = lowest_lane(lanes);
     const TensorMap map = read_map(strand, instruction, lane, form.map);
     check_map(strand, instruction, lane, map, form);
     const TensorBox box = read_box(strand, instruction, lane, map, form);
@@ -407,7 +413,8 @@ Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask ac
 
 Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AddressOperand operand{0, instruction.immediate};
-  issue_each_lane(strand, active, [&](int lane) {
+  issue_each_operands(strand, instruction, active, /*is_by_lane=*/false, [&](LaneMask lanes) {
+    const int lane = lowest_lane(lanes);
     (void)read_map(strand, instruction, lane, operand);
     (void)strand.cta->clock->wait_for_map(operand.of(strand, instruction, lane), strand.time);
   });

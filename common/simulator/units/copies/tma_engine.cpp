@@ -112,14 +112,15 @@ void TmaEngine::store(TmaStore store, Cycle now) {
                 "cp.async.bulk.wait_group.read 0 in the issuing thread");
     in_flight->store.read(cta->shared.data(), in_flight->staged);
     tell(in_flight->store.description, CopyEvent::Stage::read, in_flight->store.site, read_time);
-    units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::read, read_time);
+    for (const AsyncGroups::Ticket& ticket : in_flight->store.tickets)
+      units_of(*cta).bulk_groups.finish(ticket, AsyncGroups::Stage::read, read_time);
     Action write = [in_flight, cta](Cycle write_time) {
       in_flight->store.write(in_flight->staged);
       end_map(in_flight->store.tensor_map, in_flight->store.site);
       tell(in_flight->store.description, CopyEvent::Stage::landed, in_flight->store.site,
            write_time);
-      units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::write,
-                                        write_time);
+      for (const AsyncGroups::Ticket& ticket : in_flight->store.tickets)
+        units_of(*cta).bulk_groups.finish(ticket, AsyncGroups::Stage::write, write_time);
     };
     const Cycle write_latency = cta->cluster->costs().copy_written();
     if (in_flight->store.ordered)

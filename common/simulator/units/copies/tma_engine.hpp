@@ -48,11 +48,12 @@ struct TmaStore {
   /// Issued at a site.
   explicit TmaStore(const Site& issued_at) : site(issued_at) {}
 
-  Site site;  ///< who issued the copy, for faults at its completion
+  Site site;  ///< the lanes that issued the copy, for faults at its completion
   uint32_t bytes = 0;
-  CopyRows rows;               ///< the same, with a timing model
-  AsyncGroups::Ticket ticket;  ///< its place in its group
-  bool ordered = false;        ///< the write is ordered among all clusters of the grid (reductions)
+  CopyRows rows;  ///< the same, with a timing model
+  /// Its place in the group of each lane that issued it.
+  std::vector<AsyncGroups::Ticket> tickets;
+  bool ordered = false;  ///< the write is ordered among all clusters of the grid (reductions)
   /// Takes the bytes from shared memory.
   std::function<void(const std::byte* window, std::vector<std::byte>& staged)> read;
   /// Writes them to global memory.

@@ -440,8 +440,47 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
   strand.cluster->note_progress();
 }
 
+/// A copy to the CTA's own shared memory of what a load has found unwritten: it is as undefined as
+/// its source, and no use of it. (Bytes that were written before count as written still.)
+void copy_undefined(Strand& strand, const Instruction& instruction, LaneMask lanes,
+                    const AccessDetail& detail) {
+  const UndefinedLanes& marks = *strand.warp->undefined;
+  LanePointers to;
+  resolve_lanes(strand, instruction, lanes, detail, Access::read_write, to);
+  transfer_out(strand, instruction, lanes, detail, to);
+  strand.cluster->note_progress();
+  Cta& cta = *strand.cta;
+  for (int element = 0; cta.contents.is_tracked() && element < detail.count; ++element)
+    for (const int lane : lanes_of(lanes & ~marks.lanes(instruction.operands[kData + element])))
+      cta.contents.write(static_cast<uint32_t>(to.at(lane) - cta.shared.data()) +
+                             uint32_t{detail.element_bytes} * static_cast<uint32_t>(element),
+                         detail.element_bytes, writer_at({strand, instruction, lane_bit(lane)}));
+}
+
+/// The lanes whose data is marked as undefined, after checking that this is no use of it.
+LaneMask copied_undefined(const Strand& strand, const Instruction& instruction, LaneMask active,
+                          const AccessDetail& detail) {
+  const UndefinedLanes& marks = *strand.warp->undefined;
+  marks.require_defined(strand, instruction, instruction.operands[kAddress], active);
+  LaneMask copied = 0;
+  for (int element = 0; element < detail.count; ++element) {
+    const Operand& data = instruction.operands[kData + element];
+    const LaneMask marked = marks.lanes(data) & active;
+    if (marked != 0 && (detail.space != AddressSpace::shared_cta || !marks.source(data).cta))
+      marks.require_defined(strand, instruction, data, marked);
+    copied |= marked;
+  }
+  return copied;
+}
+
 Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
+  if (strand.warp->undefined != nullptr && !strand.resumed())
+    if (const LaneMask copied = copied_undefined(strand, instruction, active, detail)) {
+      copy_undefined(strand, instruction, copied, detail);
+      active &= ~copied;
+      if (active == 0) return Flow::next;
+    }
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
@@ -520,6 +559,7 @@ void bind_store(Binder& binder) {
     binder.refuse(fmt::format("has {} source registers, its form needs {}", count, detail.count),
                   "");
   binder.out.execute = execute_store;
+  binder.out.marks = Marks::own;
 }
 
 /// Parameters, constants and local memory are the thread's own. Elsewhere a strong access of a

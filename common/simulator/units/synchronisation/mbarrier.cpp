@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,6 +14,7 @@
 #include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/late_fault.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 
@@ -78,6 +80,8 @@ struct MbarrierUnit::State {
   std::deque<Mbarrier> slots;  ///< stable addresses; dead ones are reused
   std::vector<uint32_t> free_slots;
   std::array<Cycle, kMaxClusterRanks> last_remote{};
+  /// Who has invalidated the object that was last at an offset.
+  std::map<uint32_t, Origin> invalidated;
 };
 
 MbarrierUnit::MbarrierUnit(Cta& cta) : cta_(cta), state_(std::make_unique<State>()) {}
@@ -164,6 +168,21 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
       tell_access(strand, instruction, strand.executing, AddressSpace::shared_cta,
                   Access::read_write, true, kMbarrierBytes, addresses);
     }
+    if (const auto ended = state_->invalidated.find(offset_bytes);
+        ended != state_->invalidated.end()) {
+      const Origin& by = ended->second;
+      const Strand issuer = issuer_of(*cta_.cluster, by);
+      Site{strand, instruction, 0}.fault(
+          {.code = FaultCode::mbarrier_not_initialised,
+           .what = fmt::format("the mbarrier {} (shared offset {}, CTA rank {}) has been "
+                               "invalidated by warp {}, while this was still to come",
+                               name(offset_bytes), offset_bytes, cta_.rank, by.warp),
+           .rule = "an invalidated object is used no more before it is initialised again",
+           .fix = "run mbarrier.inval only when all arrivals, copies and commits that signal the "
+                  "mbarrier are known to have come: wait for the phase that they complete",
+           .section = "mbarrier.inval",
+           .places = {issuer.place(*by.instruction, by.lanes, "the mbarrier.inval")}});
+    }
     std::vector<std::string> details;
     for (const Mbarrier* other : objects()) {
       constexpr size_t kMostListed = 8;
@@ -239,6 +258,7 @@ void MbarrierUnit::init(const MbarrierOperation& by, uint32_t count) {
   barrier.offset_bytes = offset_bytes;
   barrier.expected = count;
   barrier.pending = static_cast<int32_t>(count);
+  state_->invalidated.erase(offset_bytes);
   const uint64_t stored = kObjectMarker | slot;
   std::memcpy(cta_.shared.data() + offset_bytes, &stored, sizeof stored);
   tell(MbarrierEvent::Operation::init, barrier, count, by);
@@ -267,6 +287,8 @@ void MbarrierUnit::invalidate(const MbarrierOperation& by) {
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   std::memcpy(cta_.shared.data() + offset_bytes, &cleared, sizeof cleared);
   tell(MbarrierEvent::Operation::invalidate, barrier, 0, by);
+  state_->invalidated[offset_bytes] =
+      by.strand.origin(by.instruction, by.lanes != 0 ? by.lanes : by.strand.executing);
   barrier.live = false;
   state_->free_slots.push_back(static_cast<uint32_t>(stored));
   cta_.cluster->note_progress();

@@ -280,6 +280,11 @@ class Check {
     const MmaShape shape = decode_instruction_descriptor(bits_, form_.kind);
     const Shapes known = shapes(shape.m, shape.n, form_);
     if (known.allowed) return std::nullopt;
+    // The ISA's table has steps of 16 for M = 128. Kernels that TensorRT-LLM ships for B200
+    // multiply bf16 with M = 128 and N = 8 (their names have the instruction's shape: m128x8x16).
+    const bool is_in_use = form_.group == 1 && !form_.weight_stationary && !form_.sparse &&
+                           form_.kind != MmaKind::i8 && shape.m == 128 && shape.n != 0 &&
+                           shape.n % 8 == 0 && shape.n <= kLargestN;
     return Fault{
         .code = FaultCode::mma_shape,
         .what = fmt::format("{}M = {}, N = {}, a shape that {}{}cta_group::{} does not have",
@@ -287,7 +292,8 @@ class Check {
                             form_.sparse ? ".sp with " : "", form_.group),
         .rule = "the shape is one that the kind has",
         .fix = std::string("use ") + known.which,
-        .section = "Matrix Shape"};
+        .section = "Matrix Shape",
+        .hardware_accepts = is_in_use};
   }
 
   uint32_t bits_;

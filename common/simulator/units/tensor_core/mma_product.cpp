@@ -132,15 +132,16 @@ void spread_sparse_a(const Product& product, Cta& cta, const Cta& leader, uint32
   workspace.a.assign(product.rows() * product.k, 0.0f);
   for (uint32_t block = 0; block < product.path.row_blocks; ++block) {
     uint16_t* const positions = workspace.positions.data() + block * stored * kRowBlock;
-    if (auto problem = read_metadata(units_of(cta).tensor_memory, mma.shape,
-                                     product.path.lane(mma.metadata.lane, block, group),
-                                     mma.metadata.column, positions))
+    if (auto problem =
+            read_metadata(units_of(cta).tensor_memory, mma.shape,
+                          product.path.lane(mma.metadata.lane, block, group), mma.metadata.column,
+                          !leader.cluster->at_isa_level(), positions))
       fault_at(*leader.cluster, *queued.origin, std::move(*problem));
     const float* const elements = workspace.stored.data() + block * stored * kRowBlock;
     float* const a = workspace.a.data() + block * product.k * kRowBlock;
     for (size_t i = 0; i < stored; ++i)
       for (size_t row = 0; row < kRowBlock; ++row)
-        a[positions[i * kRowBlock + row] * kRowBlock + row] = elements[i * kRowBlock + row];
+        a[positions[i * kRowBlock + row] * kRowBlock + row] += elements[i * kRowBlock + row];
   }
 }
 

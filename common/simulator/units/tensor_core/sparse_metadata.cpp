@@ -52,14 +52,14 @@ SparseChunks sparse_chunks(const MmaShape& shape) {
 }
 
 std::optional<Fault> read_metadata(TensorMemory& memory, const MmaShape& shape, uint32_t lane,
-                                   uint32_t column, uint16_t* positions) {
+                                   uint32_t column, bool takes_zero, uint16_t* positions) {
   const SparseChunks chunks = sparse_chunks(shape);
   const bool shared_words = shares_words(shape);
   const uint32_t unit = chunks.elements / 4;  // elements that one position stands for, but tf32
   for (uint32_t row = 0; row < kRowBlock; ++row)
     for (uint32_t chunk = 0; chunk < chunks.count; ++chunk) {
       const uint32_t index = index_of(memory, shared_words, lane, column, row, chunk);
-      if (!is_meaningful(index, shape.kind))
+      if (!is_meaningful(index, shape.kind) && !(takes_zero && index == 0))
         return Fault{
             .code = FaultCode::sparsity_metadata,
             .what = fmt::format("the sparsity metadata of chunk {} of the row in lane {} is "
@@ -72,7 +72,8 @@ std::optional<Fault> read_metadata(TensorMemory& memory, const MmaShape& shape, 
             .fix =
                 "write the positions of the two stored elements (or pairs) of each chunk, the "
                 "first one in the low bits, and check where the metadata stands",
-            .section = "Sparse Matrices"};
+            .section = "Sparse Matrices",
+            .hardware_accepts = index == 0};
       const uint32_t first = chunk * chunks.elements;
       uint16_t* const out = positions + chunk * chunks.stored * kRowBlock + row;
       if (shape.kind == MmaKind::tf32) {

@@ -35,9 +35,10 @@ struct SparseChunks {
 [[nodiscard]] SparseChunks sparse_chunks(const MmaShape& shape);
 
 /// For 16 rows whose lanes start at `lane`: the position along K of each stored element, as
-/// [stored element][16]. What is wrong with an index: the fault.
+/// [stored element][16]. What is wrong with an index: the fault. `takes_zero`: 0b0000, by which
+/// encoders mark a chunk of zeros, is none; both elements are at position 0 then.
 [[nodiscard]] std::optional<Fault> read_metadata(TensorMemory& memory, const MmaShape& shape,
-                                                 uint32_t lane, uint32_t column,
+                                                 uint32_t lane, uint32_t column, bool takes_zero,
                                                  uint16_t* positions);
 
 }  // namespace bw::sim

@@ -55,7 +55,10 @@ class Issue {
   /// The operation, checked.
   [[nodiscard]] MmaOperation operation() {
     const auto idesc = static_cast<uint32_t>(value(form_.descriptor));
-    if (const auto problem = check_instruction_descriptor(idesc, form_.mma)) fault(*problem);
+    if (const auto problem = check_instruction_descriptor(idesc, form_.mma)) {
+      if (!problem->hardware_accepts) fault(*problem);
+      Site{strand_, i_, lane_bit(lane_)}.fault_at_isa(problem->code, [&] { return *problem; });
+    }
     mma_.shape = decode_instruction_descriptor(idesc, form_.mma.kind);
     mma_.group = form_.mma.group;
     mma_.weight_stationary = form_.mma.weight_stationary;

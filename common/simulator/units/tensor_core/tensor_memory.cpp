@@ -264,14 +264,27 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
   const auto range = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& candidate) {
     return candidate.first == place.column && candidate.count == columns && place.lane == 0;
   });
-  if (range == ranges_.end())
-    Site{strand, instruction, lanes}.fault(
-        {.code = FaultCode::tmem_dealloc_unmatched,
-         .what = fmt::format("deallocation of unallocated columns: address {}, {} columns. Columns "
-                             "allocated are: {}",
-                             address, columns, allocated_columns()),
-         .rule = "dealloc names the address and the number of columns of an allocation",
-         .fix = "pass the address that tcgen05.alloc wrote and the same number of columns, once"});
+  if (range == ranges_.end()) {
+    // Epilogues of proven kernels let each of their warps deallocate: those after the first one
+    // find the columns free.
+    const bool may_be_again = place.lane == 0 && columns <= last_columns_ &&
+                              place.column + columns <= kColumns &&
+                              allocated_.has_none(place.column, columns);
+    const auto fault = [&] {
+      return Fault{
+          .code = FaultCode::tmem_dealloc_unmatched,
+          .what = fmt::format("deallocation of unallocated columns: address {}, {} columns. "
+                              "Columns allocated are: {}",
+                              address, columns, allocated_columns()),
+          .rule = "dealloc names the address and the number of columns of an allocation",
+          .fix = "pass the address that tcgen05.alloc wrote and the same number of columns, once",
+          .hardware_accepts = may_be_again};
+    };
+    const Site site{strand, instruction, lanes};
+    if (!may_be_again) site.fault(fault());
+    site.fault_at_isa(FaultCode::tmem_dealloc_unmatched, fault);
+    return;
+  }
   require_unused(strand, instruction, lanes, *range);
   allocated_.remove(range->first, range->count);
   ranges_.erase(range);
