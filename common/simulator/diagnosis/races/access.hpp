@@ -43,6 +43,8 @@ struct Accessor {
   bool is_poll = false;
   /// Before its thread has waited for the grid that came before (programmatic dependent launch).
   bool is_early = false;
+  /// A load through the non-coherent path: nothing orders it behind a write of its grid.
+  bool is_noncoherent = false;
   MemoryScope scope = MemoryScope::unspecified;  ///< of a strong one
   Proxy proxy = Proxy::generic;                  ///< by which way
   /// What accesses, for reports: "store", "atomic", "tensor copy", "tcgen05.mma", ...

@@ -15,6 +15,44 @@ constexpr uint32_t kMbarrierBytes = 8;
 
 }  // namespace
 
+void Detector::note_arrival(Accessor accessor, Clock clock, LaneMask lanes, uint16_t cta_rank,
+                            uint32_t offset_bytes) {
+  // Arrivals don't race with each other: all are atomic.
+  accessor.writes = accessor.is_strong = true;
+  accessor.scope = MemoryScope::sys;
+  accessor.unit = kArrivalUnit;
+  static const View kNothing;
+  Touch touch;
+  touch.number = accessors_.number(accessor);
+  touch.accessor = &accessors_[touch.number];
+  touch.clock = clock;
+  touch.view = &kNothing;
+  touch.lanes = lanes;
+  touch.warp = accessor.agent;
+  shared_[cta_rank].add(offset_bytes, kMbarrierBytes, touch);
+}
+
+void Detector::note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes) {
+  Accessor accessor;
+  accessor.instruction = origin.instruction;
+  accessor.agent = threads_.warp_of(origin);
+  accessor.cta_rank = origin.cta_rank;
+  accessor.warp = origin.warp;
+  note_arrival(accessor, threads_.now(origin), origin.lanes, cta_rank, offset_bytes);
+}
+
+void Detector::note_arrival(const Origin& origin, const Agent& agent, Proxy proxy,
+                            uint16_t cta_rank, uint32_t offset_bytes) {
+  Accessor accessor;
+  accessor.instruction = origin.instruction;
+  accessor.agent = agent.chain;
+  accessor.cta_rank = origin.cta_rank;
+  accessor.warp = origin.warp;
+  accessor.is_async = true;
+  accessor.proxy = proxy;
+  note_arrival(accessor, agent.clock, 0, cta_rank, offset_bytes);
+}
+
 void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,
                    uint32_t offset_bytes) {
   const uint32_t warp = threads_.warp_of(origin);
@@ -85,6 +123,7 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
       if (barrier == nullptr) break;
       if (event.operation_id == kNoOperation) {
         use(*barrier, event.origin, rank, event.offset_bytes);
+        note_arrival(event.origin, rank, event.offset_bytes);
         barrier->pending.release(threads_, event.origin,
                                  semantics_of(event.origin, MemoryOrder::release, MemoryScope::cta),
                                  tensor_order_);
@@ -98,10 +137,11 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
         if (tensor_order_ != nullptr)
           barrier->pending.tensor().merge(tensor_order_->committed(event.operation_id));
         if (--commit->second.signals == 0) state_->agents.erase(commit);
-      } else if (const auto arrival = state_->cp_async_views.find(event.operation_id);
-                 arrival != state_->cp_async_views.end()) {
-        barrier->pending.completed().join(arrival->second);
-        state_->cp_async_views.erase(arrival);
+      } else if (const auto arrival = state_->cp_async_arrivals.find(event.operation_id);
+                 arrival != state_->cp_async_arrivals.end()) {
+        barrier->pending.completed().join(arrival->second.copies);
+        barrier->pending.keep_relaxed(arrival->second.besides);
+        state_->cp_async_arrivals.erase(arrival);
       }
       break;
     case Operation::test:

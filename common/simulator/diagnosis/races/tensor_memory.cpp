@@ -14,6 +14,7 @@ namespace bw::sim::races {
 namespace {
 
 constexpr uint32_t kColumns = 512;
+constexpr std::string_view kPairGroup = "cta_group::2";
 constexpr uint32_t kLanesOfCell = 16;
 constexpr uint32_t kCellsOfColumn = 8;
 
@@ -152,19 +153,8 @@ void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
   const uint32_t index = begin(event.origin, Kind::allocation);
   const uint16_t rank = event.origin.cta_rank;
   const uint32_t first = event.column * kCellsOfColumn;
-  if (const size_t peer = rank ^ 1u; peer < memories_.size() && !memories_[peer].cells.empty()) {
-    // The CTAs of a pair allocate together: who knows of one allocation may use both.
-    const uint32_t entry = memories_[peer].cells[first].entries[0];
-    Operation& other = operations_[entry >> kFlagBits];
-    Operation& own = operations_[index];
-    if (entry != 0 && other.kind == Kind::allocation && other.twin_stream == 0) {
-      own.twin_stream = other.stream;
-      own.twin_epoch = other.epoch;
-      other.twin_stream = own.stream;
-      other.twin_epoch = own.epoch;
-    }
-  }
   Memory& memory = memory_of(rank);
+  memory.allocation = operations_[index];
   for (uint32_t i = first; i < first + event.columns * kCellsOfColumn; ++i)
     enter(memory.cells[i], index, kWrites);
   Warp& warp = warp_of(event.origin);
@@ -186,6 +176,7 @@ void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
                           "the allocation"};
   Memory& memory = memory_of(event.origin.cta_rank);
   settle(memory, range);
+  check_peer(index, range);
   for_cells(range, [&](uint32_t column, uint32_t block) {
     Cell& cell = memory.cells[column * kCellsOfColumn + block];
     check(cell, index, range, column);
@@ -194,6 +185,23 @@ void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
   });
   uint32_t own = index << kFlagBits;
   drop(own);
+}
+
+void TensorMemoryRaces::check_peer(uint32_t index, const TensorRange& range) {
+  const Operation& own = operations_[index];
+  const auto of_pair = [&](const Operation& operation) {
+    return kernel_.source(*operation.origin.instruction).match->get("group") == kPairGroup;
+  };
+  const size_t peer = own.origin.cta_rank ^ 1u;
+  if (!of_pair(own) || peer >= memories_.size()) return;
+  // The simulator grants both halves at once; on hardware one CTA's allocation does not wait for
+  // the other's.
+  const Operation& other = memories_[peer].allocation;
+  if (other.origin.instruction == nullptr || !of_pair(other) || is_ordered(other, own, strict_))
+    return;
+  TensorRange place = range;
+  place.cta_rank = static_cast<uint16_t>(peer);
+  report(other, true, own, place);
 }
 
 void TensorMemoryRaces::on_group(const GroupEvent& event) {
@@ -400,9 +408,10 @@ bool TensorMemoryRaces::is_ordered(const Operation& first, const Operation& seco
     return clock.covers(first.stream, first.epoch);
   };
   if (second.kind == Kind::allocation) return covers(warp.out.plain);
+  // At the level hardware the address is taken as known in the CTA, but not in its peer.
   if (first.kind == Kind::allocation)
-    return !strict || covers(warp.out.plain) ||
-           (first.twin_stream != 0 && warp.out.plain.covers(first.twin_stream, first.twin_epoch));
+    return covers(warp.out.plain) ||
+           (!strict && first.origin.cta_rank == second.origin.cta_rank);
   const bool same_thread = first.stream == second.stream;
   if (is_pipeline(first, second, strict) &&
       (same_thread || covers(strict ? warp.issued_fenced : warp.out.issued)))
@@ -452,6 +461,13 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
   const auto warp_name = [](const Operation& operation) {
     return fmt::format("warp {} of CTA rank {}", operation.origin.warp, operation.origin.cta_rank);
   };
+  if (first.kind == Kind::allocation && first.origin.cta_rank != second.origin.cta_rank) {
+    race.edge = fmt::format("the {} is not ordered before it", who(first));
+    race.fix = fmt::format(
+        "put a cluster barrier behind the allocations of both CTAs of the pair and before {}",
+        place_of(*second.origin.instruction));
+    return;
+  }
   if (first.kind == Kind::allocation) {
     race.missing = TensorRace::Missing::address;
     race.edge = fmt::format("the {} is not ordered before the use", who(first));

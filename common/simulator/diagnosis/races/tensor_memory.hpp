@@ -88,8 +88,6 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   struct Operation {
     Origin origin;
     uint32_t stream = 0, epoch = 0;
-    /// Of an allocation in a pair: the peer's, which was granted at the same time.
-    uint32_t twin_stream = 0, twin_epoch = 0;
     Kind kind = Kind::load;
     uint8_t group = 0;
     uint16_t lane = 0;                ///< of a part of a cell, modulo 32
@@ -111,6 +109,7 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   /// The shadow of one CTA's Tensor Memory.
   struct Memory {
     std::vector<Cell> cells;  ///< [column][block of lanes]; empty before the first allocation
+    Operation allocation;     ///< the last one that is not freed; in a pair it is the peer's business
     std::vector<LastWrite> written;  ///< instead of entries in the cells; they don't overlap
   };
   /// Where each cell names operations that no other one does.
@@ -137,6 +136,8 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   void drop(uint32_t& entry);
   void allocate(const TensorMemoryEvent& event);
   void deallocate(const TensorMemoryEvent& event);
+  /// In a pair: the peer must have allocated before this CTA frees.
+  void check_peer(uint32_t index, const TensorRange& range);
   /// Whether the earlier operation is known to come first; `strict`: by the PTX ISA's words.
   [[nodiscard]] bool is_ordered(const Operation& first, const Operation& second, bool strict);
   void report(const Operation& first, bool first_writes, const Operation& second,

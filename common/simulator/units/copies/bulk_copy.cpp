@@ -146,7 +146,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
     TmaStore store(site);
     store.bytes = bytes;
     store.rows = row_of(strand, destination, bytes, L2Path::tma_store);
-    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
+    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane), &instruction);
     store.ordered = form.reduces;
     store.read = [offset = source.offset_bytes, bytes](const std::byte* window,
                                                        std::vector<std::byte>& staged) {

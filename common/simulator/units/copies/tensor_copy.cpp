@@ -380,7 +380,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     store.bytes = box->transfer_bytes();
     store.rows = rows_of(strand, *box, L2Path::tma_store);
     store.rows.extra += wait_for_map(strand, store.tensor_map);
-    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
+    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane), &instruction);
     store.ordered = form.reduces;
     store.read = [box, offset = source.offset_bytes](const std::byte* window,
                                                      std::vector<std::byte>& staged) {

@@ -23,7 +23,7 @@ struct SharedOperand {
 
 /// Looks at the operand in the CTAs `first_rank` to `first_rank + ctas - 1`. What is computed from
 /// a row that nothing has written, or only a part of it, means nothing; rows that pad a matrix are
-/// such rows, and nobody looks at their results. So nothing is said when some rows are whole, or
+/// such rows, and nobody looks at their results. So nothing is said when some rows of a CTA are whole, or
 /// when the part of the tile that lies before this one begins with written rows: a matrix that ends
 /// in another warpgroup's part. Else nothing of the result means anything: that is a fault at the
 /// level `isa`. `use`: "this multiplies".
