@@ -92,7 +92,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
                origin.z * configuration.cluster.z + offset.z};
   cta.sm = (grid_.first_sm(slot_) + rank) % settings().sm_count;
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
-                    std::byte{settings().poisons_with_nan ? kNanPoison : kSharedPoison});
+                    settings().poisons_with_nan ? std::byte{kNanPoison} : std::byte{kSharedPoison});
   if (settings().checks != Checks::off) cta.contents.reset(cta.shared.size());
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
   const uint32_t warps = ceil_div(threads, kWarpLanes);

@@ -140,7 +140,7 @@ void Cluster::wait_for_lanes(Strand& strand, std::exception_ptr fault) {
     strand.time = std::max(strand.time, other->time);
     for (size_t i = 0; i < kScoreboards; ++i)
       strand.arrives[i] = std::max(strand.arrives[i], other->arrives[i]);
-    strand.from_device |= other->from_device;
+    strand.from_device = static_cast<uint8_t>(strand.from_device | other->from_device);
     if (strand.mask == warp.live) {
       make_ready(strand, strand.time);
       return;

@@ -243,16 +243,6 @@ __global__ void allocation_by_two_edges(const __grid_constant__ FaultArguments a
   if (warp() == 0) free_columns(slot);
 }
 
-// right: Two threads write neighbouring bytes of one word.
-__global__ void bytes_of_one_word(const __grid_constant__ FaultArguments args) {
-  __shared__ uint8_t bytes[64];
-  bytes[thread()] = static_cast<uint8_t>(args.in[thread()]);
-  reinterpret_cast<uint8_t*>(args.scratch)[thread() % 2 * 32 + thread() / 2] = bytes[thread()];
-  __syncthreads();
-  args.out[thread()] = args.in[thread()] - static_cast<uint8_t>(args.in[thread() ^ 32]) +
-                       bytes[thread() ^ 32];
-}
-
 FaultTable end_kernels() {
   static const FaultKernel kKernels[] = {
       BW_FAULT(ends_late_by_luck, .threads = 32, .ctas = 2, .cluster = 2),
@@ -270,7 +260,6 @@ FaultTable end_kernels() {
       BW_FAULT(freed_before_the_peer_allocates, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(freed_behind_both_allocations, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(allocation_by_two_edges),
-      BW_FAULT(bytes_of_one_word),
   };
   return kKernels;
 }

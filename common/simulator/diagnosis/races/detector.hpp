@@ -143,8 +143,7 @@ class Detector final : public Observer {
   /// Threads use an mbarrier: its init must come before.
   void use(Barrier& barrier, const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes);
   /// Remembers an arrival on an mbarrier: what ends the object, or its CTA, has to come after it.
-  void note_arrival(Accessor accessor, Clock clock, LaneMask lanes, uint16_t cta_rank,
-                    uint32_t offset_bytes);
+  void note_arrival(Accessor accessor, Touch touch, uint16_t cta_rank, uint32_t offset_bytes);
   /// The same of threads that arrive now, and of an operation.
   void note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes);
   /// See note_arrival(origin).

@@ -15,21 +15,15 @@ constexpr uint32_t kMbarrierBytes = 8;
 
 }  // namespace
 
-void Detector::note_arrival(Accessor accessor, Clock clock, LaneMask lanes, uint16_t cta_rank,
+void Detector::note_arrival(Accessor accessor, Touch touch, uint16_t cta_rank,
                             uint32_t offset_bytes) {
   // Arrivals don't race with each other: all are atomic.
   accessor.writes = accessor.is_strong = true;
   accessor.scope = MemoryScope::sys;
   accessor.unit = kArrivalUnit;
-  static const View kNothing;
-  Touch touch;
   touch.number = accessors_.number(accessor);
   touch.accessor = &accessors_[touch.number];
-  touch.clock = clock;
-  touch.view = &kNothing;
-  touch.lanes = lanes;
-  touch.warp = accessor.agent;
-  shared_[cta_rank].add(offset_bytes, kMbarrierBytes, touch);
+  shared_[cta_rank].add_latest(offset_bytes, kMbarrierBytes, touch);
 }
 
 void Detector::note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes) {
@@ -38,7 +32,14 @@ void Detector::note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t of
   accessor.agent = threads_.warp_of(origin);
   accessor.cta_rank = origin.cta_rank;
   accessor.warp = origin.warp;
-  note_arrival(accessor, threads_.now(origin), origin.lanes, cta_rank, offset_bytes);
+  Touch touch;
+  touch.clock = threads_.now(origin);
+  touch.warp = accessor.agent;
+  threads_.for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
+    touch.lanes = lanes;
+    touch.view = &group.view;
+    note_arrival(accessor, touch, cta_rank, offset_bytes);
+  });
 }
 
 void Detector::note_arrival(const Origin& origin, const Agent& agent, Proxy proxy,
@@ -50,7 +51,10 @@ void Detector::note_arrival(const Origin& origin, const Agent& agent, Proxy prox
   accessor.warp = origin.warp;
   accessor.is_async = true;
   accessor.proxy = proxy;
-  note_arrival(accessor, agent.clock, 0, cta_rank, offset_bytes);
+  Touch touch;
+  touch.clock = agent.clock;
+  touch.view = agent.start.get();
+  note_arrival(accessor, touch, cta_rank, offset_bytes);
 }
 
 void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,

@@ -117,14 +117,18 @@ void Detector::on_tensor_memory(const TensorMemoryEvent& event) {
   // At the level hardware the address is taken as known.
   if (event.operation == TensorMemoryEvent::Operation::alloc && cluster_.at_isa_level()) {
     Touch touch = thread_touch(event.origin, true, operation_name(event.origin));
+    // The warp executes one instruction together: it is one write, whatever its lanes did before,
+    // and its own lanes may read the word.
+    ByteShadow& shadow = shared_[event.origin.cta_rank];
     threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
       touch.lanes = lanes;
       touch.view = &group.view;
-      shared_[event.origin.cta_rank].check_and_add(
+      shadow.check(
           event.shared_offset_bytes, kAddressWordBytes, touch,
           [&](const Conflict& conflict) { report(conflict, touch, event.origin.cta_rank); });
     });
-    // The warp that allocates executes one instruction together: its own lanes may read the word.
+    touch.lanes = event.origin.lanes;
+    shadow.add(event.shared_offset_bytes, kAddressWordBytes, touch);
     threads_.meet(event.origin);
   }
   tell_parts(EventKind::tensor_memory, &Observer::on_tensor_memory, event);

@@ -38,9 +38,13 @@ uint32_t GlobalRaces::number_of(Accessor& accessor, bool is_early) {
                  accessor.agent) %
                 numbered_.size()];
   if (numbered.instruction != accessor.instruction || numbered.agent != accessor.agent ||
-      numbered.is_early != is_early)
+      numbered.is_early != is_early) {
+    accessor.is_noncoherent =
+        !accessor.writes &&
+        detector_.cluster().kernel().source(*accessor.instruction).match->reads_constants();
     numbered = {accessor.instruction, accessor.agent, is_early,
                 shadow_->accessors.number(accessor)};
+  }
   return numbered.number;
 }
 
@@ -101,9 +105,6 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
   accessor.is_volatile = strength.is_volatile;
   accessor.is_poll = strength.is_volatile && !accessor.writes &&
                      polls_.contains(detector_.cluster().kernel(), *origin.instruction);
-  accessor.is_noncoherent =
-      !accessor.writes &&
-      detector_.cluster().kernel().source(*origin.instruction).match->reads_constants();
   accessor.scope = strength.scope;
   accessor.unit = event.atomic ? "atomic" : accessor.writes ? "store" : "load";
   Touch touch;

@@ -69,7 +69,8 @@ Known StreamOrder::of_others(const State& state) const {
   if (!state.is_legacy && !state.blocks) return others;
   if (state.is_legacy) others.join(ended_streams_);
   for (const auto& [handle, other] : streams_)
-    if (state.is_legacy ? other.blocks : other.is_legacy) others.join(other.done);
+    if (&other != &state && (state.is_legacy ? other.blocks : other.is_legacy))
+      others.join(other.done);
   return others;
 }
 

@@ -153,6 +153,19 @@ void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
   const uint32_t index = begin(event.origin, Kind::allocation);
   const uint16_t rank = event.origin.cta_rank;
   const uint32_t first = event.column * kCellsOfColumn;
+  if (const size_t peer = rank ^ 1u; peer < memories_.size() && !memories_[peer].cells.empty()) {
+    // The CTAs of a pair allocate together: who knows of one allocation may use both. (Production
+    // kernels do; the ISA does not say when the second half is there.)
+    const uint32_t entry = memories_[peer].cells[first].entries[0];
+    Operation& other = operations_[entry >> kFlagBits];
+    Operation& own = operations_[index];
+    if (entry != 0 && other.kind == Kind::allocation && other.twin_stream == 0) {
+      own.twin_stream = other.stream;
+      own.twin_epoch = other.epoch;
+      other.twin_stream = own.stream;
+      other.twin_epoch = own.epoch;
+    }
+  }
   Memory& memory = memory_of(rank);
   memory.allocation = operations_[index];
   for (uint32_t i = first; i < first + event.columns * kCellsOfColumn; ++i)
@@ -190,7 +203,7 @@ void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
 void TensorMemoryRaces::check_peer(uint32_t index, const TensorRange& range) {
   const Operation& own = operations_[index];
   const auto of_pair = [&](const Operation& operation) {
-    return kernel_.source(*operation.origin.instruction).match->get("group") == kPairGroup;
+    return kernel_.source(*operation.origin.instruction).match->modifiers.get("group") == kPairGroup;
   };
   const size_t peer = own.origin.cta_rank ^ 1u;
   if (!of_pair(own) || peer >= memories_.size()) return;
@@ -408,10 +421,9 @@ bool TensorMemoryRaces::is_ordered(const Operation& first, const Operation& seco
     return clock.covers(first.stream, first.epoch);
   };
   if (second.kind == Kind::allocation) return covers(warp.out.plain);
-  // At the level hardware the address is taken as known in the CTA, but not in its peer.
   if (first.kind == Kind::allocation)
-    return covers(warp.out.plain) ||
-           (!strict && first.origin.cta_rank == second.origin.cta_rank);
+    return !strict || covers(warp.out.plain) ||
+           (first.twin_stream != 0 && warp.out.plain.covers(first.twin_stream, first.twin_epoch));
   const bool same_thread = first.stream == second.stream;
   if (is_pipeline(first, second, strict) &&
       (same_thread || covers(strict ? warp.issued_fenced : warp.out.issued)))
@@ -461,7 +473,7 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
   const auto warp_name = [](const Operation& operation) {
     return fmt::format("warp {} of CTA rank {}", operation.origin.warp, operation.origin.cta_rank);
   };
-  if (first.kind == Kind::allocation && first.origin.cta_rank != second.origin.cta_rank) {
+  if (first.kind == Kind::allocation && second.kind == Kind::allocation) {
     race.edge = fmt::format("the {} is not ordered before it", who(first));
     race.fix = fmt::format(
         "put a cluster barrier behind the allocations of both CTAs of the pair and before {}",

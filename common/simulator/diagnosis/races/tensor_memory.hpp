@@ -88,6 +88,8 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   struct Operation {
     Origin origin;
     uint32_t stream = 0, epoch = 0;
+    /// Of an allocation in a pair: the peer's, which was granted at the same time.
+    uint32_t twin_stream = 0, twin_epoch = 0;
     Kind kind = Kind::load;
     uint8_t group = 0;
     uint16_t lane = 0;                ///< of a part of a cell, modulo 32
