@@ -1,5 +1,7 @@
 #include "common/simulator/units/units.hpp"
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/late_fault.hpp"
 
 namespace bw::sim {
@@ -15,10 +17,12 @@ void require_bulk_groups_waited(Warp& warp, LaneMask lanes) {
     if (copy == nullptr) continue;
     const Origin origin{copy, static_cast<uint16_t>(warp.cta->rank),
                         static_cast<uint16_t>(warp.index), lane_bit(lane)};
-    fault_at_isa(*warp.cta->cluster, origin, FaultCode::copy_outlives_cta, [] {
+    fault_at_isa(*warp.cta->cluster, origin, FaultCode::copy_outlives_cta, [&] {
       return Fault{.code = FaultCode::copy_outlives_cta,
-                   .what = "the thread that has issued this copy ends without having waited for it, "
-                           "so its CTA may end while the copy still reads its shared memory",
+                   .what = fmt::format("the thread that has issued this copy ends without having "
+                                       "waited for it, so CTA rank {} may end while the copy still "
+                                       "reads its shared memory",
+                                       warp.cta->rank),
                    .rule = "shared memory lives as long as its CTA",
                    .fix = "wait for the copy before the exit: cp.async.bulk.commit_group, then "
                           "cp.async.bulk.wait_group.read 0 in the issuing thread",

@@ -198,11 +198,9 @@ __global__ void written_data_through_nc(const __grid_constant__ FaultArguments a
     while (atomicAdd(&args.scratch[kFlag], 0) == 0) {
     }
     __threadfence();
+    const uint32_t* const from = args.scratch + lane();
     uint32_t value;
-    asm volatile("ld.global.nc.u32 %0, [%1];"  // (2)
-                 : "=r"(value)
-                 : "l"(args.scratch + lane())
-                 : "memory");
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");  // (2)
     args.out[lane()] = value;
   }
 }

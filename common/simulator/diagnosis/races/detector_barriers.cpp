@@ -173,6 +173,16 @@ void Detector::on_barrier(const BarrierEvent& event) {
   State& state = *state_;
   if (event.of_cluster) {
     if (event.completes) {
+      // Threads that have exited count as arrived: that they are through is known, and no more.
+      for (Cta& cta : cluster_.ctas())
+        for (const Warp& warp : cta.warps) {
+          if (warp.live == kAllLanes) continue;
+          View exited;
+          threads_.release({nullptr, static_cast<uint16_t>(cta.rank),
+                            static_cast<uint16_t>(warp.index), ~warp.live},
+                           exited);
+          state.cluster_pending.keep_relaxed(exited);
+        }
       std::swap(state.cluster_done, state.cluster_pending);
       state.cluster_pending.clear();
     } else {
