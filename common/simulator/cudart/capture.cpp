@@ -36,15 +36,14 @@ cudaError_t invalidate(const char* api, Capture& capture, const std::string& wha
   return error;
 }
 
-constexpr cudaGraphEdgeData kProgrammaticEdge{cudaGraphKernelNodePortProgrammatic, 0,
-                                              cudaGraphDependencyTypeProgrammatic, {}};
+constexpr cudaGraphEdgeData kProgrammaticEdge{
+    cudaGraphKernelNodePortProgrammatic, 0, cudaGraphDependencyTypeProgrammatic, {}};
 
 bool begins_early(const KernelOperation& kernel) {
-  return std::any_of(
-      kernel.attributes.begin(), kernel.attributes.end(), [](const auto& attribute) {
-        return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
-               attribute.val.programmaticStreamSerializationAllowed != 0;
-      });
+  return std::any_of(kernel.attributes.begin(), kernel.attributes.end(), [](const auto& attribute) {
+    return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+           attribute.val.programmaticStreamSerializationAllowed != 0;
+  });
 }
 
 /// The event that a captured launch records itself, if the attribute names one.
@@ -88,8 +87,8 @@ cudaError_t add_node(const char* api, CUstream_st& stream, cudaGraphNodeType typ
   }
   std::vector<cudaLaunchAttribute> attributes;
   if (kernel != nullptr) attributes = kernel->attributes;
-  CUgraphNode_st& node = capture.graph->add(type, std::move(operation), stream.capture_tail.nodes,
-                                            std::move(edges));
+  CUgraphNode_st& node =
+      capture.graph->add(type, std::move(operation), stream.capture_tail.nodes, std::move(edges));
   node.child = std::move(child);
   stream.capture_tail.clear();
   stream.capture_tail.add(&node, {});

@@ -196,7 +196,8 @@ bool destroy_exec(cudaGraphExec_t exec) { return execs().erase(exec) != 0; }
 cudaError_t check_edge(const char* api, const CUgraphNode_st& from, cudaGraphNodeType to,
                        const cudaGraphEdgeData& edge) {
   const bool is_programmatic = edge.type == cudaGraphDependencyTypeProgrammatic;
-  const bool between_kernels = from.type == cudaGraphNodeTypeKernel && to == cudaGraphNodeTypeKernel;
+  const bool between_kernels =
+      from.type == cudaGraphNodeTypeKernel && to == cudaGraphNodeTypeKernel;
   const char* wrong = nullptr;
   if (edge.type > cudaGraphDependencyTypeProgrammatic)
     wrong = "the edge's type is neither cudaGraphDependencyTypeDefault nor ...Programmatic";
@@ -208,8 +209,9 @@ cudaError_t check_edge(const char* api, const CUgraphNode_st& from, cudaGraphNod
   else if (is_programmatic && (!between_kernels || edge.from_port == 0))
     wrong = "a programmatic edge leads from a kernel node's port 1 or 2 to a kernel node";
   else if (edge.from_port == cudaGraphKernelNodePortProgrammatic && !is_programmatic)
-    wrong = "an edge from cudaGraphKernelNodePortProgrammatic has the type "
-            "cudaGraphDependencyTypeProgrammatic";
+    wrong =
+        "an edge from cudaGraphKernelNodePortProgrammatic has the type "
+        "cudaGraphDependencyTypeProgrammatic";
   if (wrong == nullptr) return cudaSuccess;
   explain(FaultCode::call_argument, api, wrong);
   return cudaErrorInvalidValue;

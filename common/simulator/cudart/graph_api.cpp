@@ -253,8 +253,8 @@ BW_CUDART_API cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cud
       if (std::find(known.begin(), known.end(), from[i]) != known.end())
         return cudaErrorInvalidValue;  // the edge is there already
       if (edges != nullptr)
-        if (const cudaError_t error = check_edge("cudaGraphAddDependencies", *from[i], to[i]->type,
-                                                 edges[i]);
+        if (const cudaError_t error =
+                check_edge("cudaGraphAddDependencies", *from[i], to[i]->type, edges[i]);
             error != cudaSuccess)
           return error;
     }

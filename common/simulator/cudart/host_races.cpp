@@ -51,8 +51,8 @@ void compare(Runtime& runtime, const std::shared_ptr<races::StreamOperation>& or
 /// A launch is handed to a stream, with the events that it records itself.
 void note_kernel(races::StreamOrder& order, const CUstream_st& stream, KernelOperation& kernel) {
   using races::Reached;
-  const bool is_early = std::any_of(
-      kernel.attributes.begin(), kernel.attributes.end(), [](const auto& attribute) {
+  const bool is_early =
+      std::any_of(kernel.attributes.begin(), kernel.attributes.end(), [](const auto& attribute) {
         return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
                attribute.val.programmaticStreamSerializationAllowed != 0;
       });

@@ -192,7 +192,8 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   const auto count = static_cast<uint32_t>(std::popcount(lanes));
   cta.live_threads -= count;
   units_->on_lanes_exit(warp, lanes, time);
-  if (Strand* const waiting = waiting_lanes(warp); waiting != nullptr && waiting->mask == warp.live) {
+  if (Strand* const waiting = waiting_lanes(warp);
+      waiting != nullptr && waiting->mask == warp.live) {
     (void)forget_waiting_lanes(warp);
     make_ready(*waiting, std::max(waiting->time, time));
   }

@@ -49,6 +49,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     strand.frame->arrived |=
         taken;  // a branch over a block: these lanes are at the meeting point already
     strand.frame->latest = std::max(strand.frame->latest, strand.time);
+    fault_lanes_left_behind(warp, *strand.frame);
   } else {
     Strand* const other = warp.new_strand();
     other->mask = taken;
@@ -71,11 +72,7 @@ bool Cluster::rejoin(Strand& strand) {
     frame->latest = std::max(frame->latest, strand.time);
     if (frame->arrived != frame->expected) {
       strand.alive = false;
-      // Lanes that wait at an instruction for all are left behind where the others pass it by.
-      const Strand* const waiting = waiting_lanes(warp);
-      for (const Reconvergence* outer = waiting == nullptr ? nullptr : waiting->frame;
-           outer != nullptr; outer = outer->parent)
-        if (outer == frame) fault_waiting_lanes(warp);
+      fault_lanes_left_behind(warp, *frame);
       return false;
     }
     strand.mask = frame->expected;
@@ -113,6 +110,14 @@ Strand* Cluster::waiting_lanes(const Warp& warp) const {
   for (const WaitingLanes& waiting : waiting_lanes_)
     if (waiting.strand->warp == &warp) return waiting.strand;
   return nullptr;
+}
+
+void Cluster::fault_lanes_left_behind(const Warp& warp, const Reconvergence& frame) {
+  if (waiting_lanes_.empty()) return;
+  const Strand* const waiting = waiting_lanes(warp);
+  for (const Reconvergence* outer = waiting == nullptr ? nullptr : waiting->frame; outer != nullptr;
+       outer = outer->parent)
+    if (outer == &frame) fault_waiting_lanes(warp);
 }
 
 std::exception_ptr Cluster::forget_waiting_lanes(const Warp& warp) {

@@ -210,8 +210,8 @@ struct WarpTimes {
   Cycle ended = 0;                ///< when its last lane has exited
 };
 
-/// Thrown by an instruction that all lanes of the warp execute together, where only some of them have
-/// come to it.
+/// Thrown by an instruction that all lanes of the warp execute together, where only some of them
+/// have come to it.
 struct LanesApart {
   std::exception_ptr fault;  ///< a SimulationError, unless the others come to it as well
 };
@@ -281,8 +281,8 @@ class Cluster {
   /// for a warp that has begun late, or waits for a copy.
   static constexpr Cycle kCyclesBehindFault = 20'000;
 
-  /// Lanes of the warp have gone elsewhere, or wait: if others wait for them at an .aligned instruction,
-  /// throws what those have broken.
+  /// Lanes of the warp have gone elsewhere, or wait: if others wait for them at an .aligned
+  /// instruction, throws what those have broken.
   void fault_waiting_lanes(const Warp& warp);
   /// Runs until every thread has exited and nothing is in flight, until simulated time `limit` or
   /// until it pauses (L2View::pauses_at), or until it is stuck; says which. A stuck cluster stays
@@ -438,6 +438,8 @@ class Cluster {
   [[nodiscard]] Strand* waiting_lanes(const Warp& warp) const;
   /// They wait no longer.
   std::exception_ptr forget_waiting_lanes(const Warp& warp);
+  /// Other lanes have come to where they meet: throws the fault of lanes that wait so before that.
+  void fault_lanes_left_behind(const Warp& warp, const Reconvergence& frame);
   /// Takes events from the queue until there is a reason to stop.
   RunStatus run_events(Cycle limit);
   /// The strand's turn.
@@ -478,8 +480,8 @@ class Cluster {
   const TimingTable* times_;
   Demand demand_;
   L2View l2_;
-  /// Lanes that wait at an .aligned instruction for the rest of their warp, and what they have broken
-  /// if it does not come.
+  /// Lanes that wait at an .aligned instruction for the rest of their warp, and what they have
+  /// broken if it does not come.
   struct WaitingLanes {
     Strand* strand = nullptr;
     std::exception_ptr fault;

@@ -7,9 +7,11 @@
 namespace bw::sim {
 namespace {
 
-/// A thread whose bulk store no wait has covered ends: nothing keeps the CTA, and with it the source,
-/// until the copy has read it. That a copy was quick in this run changes nothing.
+/// A thread whose bulk store no wait has covered ends: nothing keeps the CTA, and with it the
+/// source, until the copy has read it. That a copy was quick in this run changes nothing.
 void require_bulk_groups_waited(Warp& warp, LaneMask lanes) {
+  // At the level hardware a store that does outlive its CTA is counted when it does.
+  if (!warp.cta->cluster->at_isa_level()) return;
   const BulkGroups& groups = units_of(*warp.cta).bulk_groups;
   for (const int lane : lanes_of(lanes)) {
     const uint32_t thread = warp.index * kWarpLanes + static_cast<uint32_t>(lane);
@@ -17,19 +19,17 @@ void require_bulk_groups_waited(Warp& warp, LaneMask lanes) {
     if (copy == nullptr) continue;
     const Origin origin{copy, static_cast<uint16_t>(warp.cta->rank),
                         static_cast<uint16_t>(warp.index), lane_bit(lane)};
-    fault_at_isa(*warp.cta->cluster, origin, FaultCode::copy_outlives_cta, [&] {
-      return Fault{.code = FaultCode::copy_outlives_cta,
-                   .what = fmt::format("the thread that has issued this copy ends without having "
-                                       "waited for it, so CTA rank {} may end while the copy still "
-                                       "reads its shared memory",
-                                       warp.cta->rank),
-                   .rule = "shared memory lives as long as its CTA",
-                   .fix = "wait for the copy before the exit: cp.async.bulk.commit_group, then "
-                          "cp.async.bulk.wait_group.read 0 in the issuing thread",
-                   .section = "Shared State Space",
-                   .hardware_accepts = true};
-    });
-    return;
+    fault_at(*warp.cta->cluster, origin,
+             {.code = FaultCode::copy_outlives_cta,
+              .what = fmt::format("the thread that has issued this copy ends without having waited "
+                                  "for it, so CTA rank {} may end while the copy still reads its "
+                                  "shared memory",
+                                  warp.cta->rank),
+              .rule = "shared memory lives as long as its CTA",
+              .fix = "wait for the copy before the exit: cp.async.bulk.commit_group, then "
+                     "cp.async.bulk.wait_group.read 0 in the issuing thread",
+              .section = "Shared State Space",
+              .hardware_accepts = true});
   }
 }
 

@@ -601,10 +601,10 @@ __device__ __forceinline__ void copy_or_fill(const FaultArguments& args) {
   __syncthreads();
   const bool is_inside = lane() < 16;
   if (!by_stores || is_inside) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
-                     ptx::shared_address(&words[thread()])),
-                 "l"(__cvta_generic_to_global(&args.in[thread()])), "r"(is_inside ? 4 : 0)
-                 : "memory");
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(ptx::shared_address(&words[thread()])),
+        "l"(__cvta_generic_to_global(&args.in[thread()])), "r"(is_inside ? 4 : 0)
+        : "memory");
   } else {
     words[thread()] = 0;  // zeros by a store
   }
@@ -614,10 +614,9 @@ __device__ __forceinline__ void copy_or_fill(const FaultArguments& args) {
   args.out[thread()] = args.in[thread()] + (lane() < 16 ? other - args.in[thread() ^ 32] : other);
 }
 
-// fault 33: TIRx kernels 202. cp.async.mbarrier.arrive tells of its thread's copies; the zeros beside
-// them are ordinary stores.
-// expect BW-R07 at races, "warp [01]", "hands on its thread's copies"
-// at "// zeros by a store" "// the other warp's words"
+// fault 33: TIRx kernels 202. cp.async.mbarrier.arrive tells of its thread's copies; the zeros
+// beside them are ordinary stores. expect BW-R07 at races, "warp [01]", "hands on its thread's
+// copies" at "// zeros by a store" "// the other warp's words"
 __global__ void zeros_by_stores(const __grid_constant__ FaultArguments args) {
   copy_or_fill<true>(args);
 }

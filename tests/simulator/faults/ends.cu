@@ -28,8 +28,8 @@ __device__ __forceinline__ void read_from_neighbour(const FaultArguments& args) 
   words[lane()] = args.in[word() ^ 32];
   meet_cluster();
   if (ptx::cluster_cta_rank() == 1) {
-    args.out[word() ^ 32] = load_cluster(in_cta(&words[lane()], 0)) - args.in[word()] +
-                            args.in[word() ^ 32];
+    args.out[word() ^ 32] =
+        load_cluster(in_cta(&words[lane()], 0)) - args.in[word()] + args.in[word() ^ 32];
     args.out[word()] = args.in[word()];
   } else {
     __nanosleep(20000);
@@ -91,24 +91,22 @@ __device__ __forceinline__ void use_barrier_for_data(const FaultArguments& args)
         __nanosleep(20000);
       }
       if constexpr (invalidates) ptx::mbarrier_inval(told.address());  // ends the barrier
-      *reinterpret_cast<volatile uint64_t*>(&told) = 77;                // writes over the barrier
+      *reinterpret_cast<volatile uint64_t*>(&told) = 77;               // writes over the barrier
     }
   }
   meet_cluster();
 }
 
-// fault 41: Triton 10409. mbarrier.inval, and an arrival of the other CTA that nothing orders before
-// it.
-// expect BW-R18 at races, "rank 0", "rank 1"
-// at "// arrives on the other CTA's barrier" "mbarrier_inval(told.address());"
+// fault 41: Triton 10409. mbarrier.inval, and an arrival of the other CTA that nothing orders
+// before it. expect BW-R18 at races, "rank 0", "rank 1" at "// arrives on the other CTA's barrier"
+// "mbarrier_inval(told.address());"
 __global__ void inval_under_an_arrival(const __grid_constant__ FaultArguments args) {
   use_barrier_for_data<false, true>(args);
 }
 
-// fault 41: The memory of a barrier is used again, without mbarrier.inval, while an arrival may be on
-// its way.
-// expect BW-R18 at races, "rank 0", "rank 1"
-// at "// arrives on the other CTA's barrier" "// writes over the barrier"
+// fault 41: The memory of a barrier is used again, without mbarrier.inval, while an arrival may be
+// on its way. expect BW-R18 at races, "rank 0", "rank 1" at "// arrives on the other CTA's barrier"
+// "// writes over the barrier"
 __global__ void reuse_under_an_arrival(const __grid_constant__ FaultArguments args) {
   use_barrier_for_data<false, false>(args);
 }
@@ -118,9 +116,8 @@ __global__ void inval_behind_the_arrival(const __grid_constant__ FaultArguments 
   use_barrier_for_data<true, true>(args);
 }
 
-// fault 8: The thread ends with a committed bulk store that it has never waited for; the CTA lives on
-// long enough for the store, by luck.
-// expect BW-C05 at contract, "without having waited for it"
+// fault 8: The thread ends with a committed bulk store that it has never waited for; the CTA lives
+// on long enough for the store, by luck. expect BW-C05 at contract, "without having waited for it"
 __global__ void store_never_waited_for(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   box[thread()] = args.in[word()];
@@ -214,10 +211,9 @@ __device__ __forceinline__ void allocate_in_a_pair(const FaultArguments& args) {
   args.out[word()] = args.in[word()];
 }
 
-// fault 31: CUTLASS 3435. A CTA of a pair frees its half while the other one may not have allocated:
-// the allocation of a pair is no meeting of its CTAs.
-// expect BW-R10 at races, "rank 0", "rank 1"
-// at "// allocates its half" "// frees its half"
+// fault 31: CUTLASS 3435. A CTA of a pair frees its half while the other one may not have
+// allocated: the allocation of a pair is no meeting of its CTAs. expect BW-R10 at races, "rank 0",
+// "rank 1" at "// allocates its half" "// frees its half"
 __global__ void freed_before_the_peer_allocates(const __grid_constant__ FaultArguments args) {
   allocate_in_a_pair<false>(args);
 }
@@ -227,8 +223,8 @@ __global__ void freed_behind_both_allocations(const __grid_constant__ FaultArgum
   allocate_in_a_pair<true>(args);
 }
 
-// right: One thread initialises a barrier, then the warp allocates. The compiler leads lane 0 to the
-// allocation by another edge than the rest, past the comparison that it need not make again.
+// right: One thread initialises a barrier, then the warp allocates. The compiler leads lane 0 to
+// the allocation by another edge than the rest, past the comparison that it need not make again.
 __global__ void allocation_by_two_edges(const __grid_constant__ FaultArguments args) {
   __shared__ SharedMemBarrier ready;
   __shared__ uint32_t slot;

@@ -1,6 +1,6 @@
 /// \file
-/// Launches that depend on each other: griddepcontrol, programmatic events, fills, and launch control
-/// that fails while clusters are pending.
+/// Launches that depend on each other: griddepcontrol, programmatic events, fills, and launch
+/// control that fails while clusters are pending.
 
 #include "common/device/cluster_launch_control.cuh"
 #include "common/device/fence.cuh"
@@ -78,10 +78,9 @@ __global__ void read_without_wait(const uint32_t* first, uint32_t* out) {
   out[thread()] = first[thread()];  // read without a wait
 }
 
-// fault 26: The middle launch lets its dependents begin before it has waited itself, and the last one
-// reads what the first one writes without any wait.
-// expect BW-R14 at races, "read_without_wait", "copy_slowly"
-// at "// read without a wait" "// written slowly"
+// fault 26: The middle launch lets its dependents begin before it has waited itself, and the last
+// one reads what the first one writes without any wait. expect BW-R14 at races,
+// "read_without_wait", "copy_slowly" at "// read without a wait" "// written slowly"
 void chain_that_triggers_before_its_wait(FaultRun& run) {
   const FaultArguments& args = run.arguments;
   copy_slowly<<<1, kThreads>>>(args.in, args.scratch);
@@ -121,8 +120,8 @@ __global__ void one_warp_waits(const uint32_t* data, uint32_t* out) {
   }
 }
 
-// right 26: FlashAttention 3, CUTLASS. Only the load warp executes griddepcontrol.wait, and the others
-// come after it by an mbarrier.
+// right 26: FlashAttention 3, CUTLASS. Only the load warp executes griddepcontrol.wait, and the
+// others come after it by an mbarrier.
 void wait_handed_on_by_an_mbarrier(FaultRun& run) {
   const FaultArguments& args = run.arguments;
   copy_slowly<<<1, kThreads>>>(args.in, args.scratch);
@@ -144,7 +143,8 @@ __global__ void add_to(const uint32_t* in, uint32_t* sum, uint32_t* out) {
 }
 
 // right 26: A fill ends before a launch behind it begins, whatever the launch's attribute: it is no
-// launch that asks for an overlap (driver_types.h, cudaLaunchAttributeProgrammaticStreamSerialization).
+// launch that asks for an overlap (driver_types.h,
+// cudaLaunchAttributeProgrammaticStreamSerialization).
 void dependent_launch_behind_a_fill(FaultRun& run) {
   const FaultArguments& args = run.arguments;
   check_cuda(cudaMemsetAsync(args.scratch, 0, kThreads * sizeof(uint32_t), nullptr), "fill");
@@ -156,7 +156,8 @@ __global__ void copy_behind_wait(const uint32_t* from, uint32_t* out) {
   out[thread()] = from[thread()];
 }
 
-/// A launch that records an event when its CTAs have triggered, and one of another stream behind it.
+/// A launch that records an event when its CTAs have triggered, and one of another stream behind
+/// it.
 template <class Kernel>
 void behind_a_programmatic_event(const FaultArguments& args, Kernel second) {
   cudaStream_t streams[2];
@@ -223,8 +224,8 @@ __global__ void written_data_by_a_plain_load(const __grid_constant__ FaultArgume
   }
 }
 
-// right 25: Launch control that fails although clusters are pending (seen when a GPU is shared in time
-// slices): the CTA ends, and the pending ones are launched as if nothing had been asked.
+// right 25: Launch control that fails although clusters are pending (seen when a GPU is shared in
+// time slices): the CTA ends, and the pending ones are launched as if nothing had been asked.
 // setting BW_SIM_SMS=1
 // setting BW_SIM_CANCEL_FAILS=2
 __global__ void launch_control_fails_early(const __grid_constant__ FaultArguments args) {

@@ -61,10 +61,9 @@ TEST(LaunchControl, RequestsMayFailWhileClustersArePending) {
     settings.cancel_fails = fails;
     Runner runner(settings);
     auto out = runner.buffer(Words(100, 0));
-    runner.run(
-        synchronisation_kernel(stealing_loop(
-            "  clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r5, %q0;\n")),
-        grid(100, 1), out);
+    runner.run(synchronisation_kernel(stealing_loop(
+                   "  clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r5, %q0;\n")),
+               grid(100, 1), out);
     EXPECT_EQ(out.values(), Words(100, 1)) << "those that were not taken over are launched";
   }
 }

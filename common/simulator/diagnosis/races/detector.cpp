@@ -251,8 +251,8 @@ void Detector::check_end(const Cta& cta) {
     const Origin origin{nullptr, static_cast<uint16_t>(cta.rank), static_cast<uint16_t>(warp),
                         kAllLanes};
     threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-      for (const View* const view : {&group.view, &group.too_narrow, &group.relaxed, &group.seen,
-                                     &group.seen_wide}) {
+      for (const View* const view :
+           {&group.view, &group.too_narrow, &group.relaxed, &group.seen, &group.seen_wide}) {
         known.join(view->generic);
         known.join_chains(view->performed);
       }

@@ -173,8 +173,7 @@ void Detector::on_order(const OrderEvent& event) {
       break;
     }
     case Operation::grid_wait:
-      threads_.change_groups(origin,
-                             [](LaneGroup& group) { group.view.generic.pass_grid_wait(); });
+      threads_.change_groups(origin, [](LaneGroup& group) { group.view.generic.pass_grid_wait(); });
       break;
     case Operation::grid_launch_dependents:
     case Operation::wgmma_fence:

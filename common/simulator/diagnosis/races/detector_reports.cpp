@@ -137,8 +137,9 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
   if (missing == Missing::release_acquire && !earlier.is_async &&
       state_->cp_async_arrivers.contains(earlier.agent)) {
     edge = "cp.async.mbarrier.arrive hands on its thread's copies, and not its stores";
-    fix = "let cp.async write these bytes too (a source size of 0 fills with zeros), or execute "
-          "mbarrier.arrive behind {first} as an arrival of its own";
+    fix =
+        "let cp.async write these bytes too (a source size of 0 fills with zeros), or execute "
+        "mbarrier.arrive behind {first} as an arrival of its own";
   }
   if (missing == Missing::address_word && allocates(*touch.accessor))
     fix = "put a barrier (__syncthreads) behind {second} and before {first}";

@@ -82,17 +82,17 @@ struct Detector::Barrier {
 struct Detector::State {
   std::unordered_map<uint64_t, Barrier> barriers;                  ///< by CTA and offset
   std::unordered_map<uint64_t, NamedBarrierState> named_barriers;  ///< by CTA and number
-  Handover cluster_pending;                              ///< to the cluster barrier's current phase
-  Handover cluster_done;                                 ///< to the phase before
-  std::unordered_map<uint64_t, Handover> sent;           ///< arrivals on their way
-  std::unordered_map<uint64_t, Signalling> agents;       ///< commits and requests, by operation
+  Handover cluster_pending;                         ///< to the cluster barrier's current phase
+  Handover cluster_done;                            ///< to the phase before
+  std::unordered_map<uint64_t, Handover> sent;      ///< arrivals on their way
+  std::unordered_map<uint64_t, Signalling> agents;  ///< commits and requests, by operation
   std::unordered_map<uint64_t, CopyArrival> cp_async_arrivals;  ///< by operation
   std::unordered_set<uint32_t> cp_async_arrivers;               ///< warps with such arrivals
-  std::unordered_map<uint64_t, CopyAgents> copies;       ///< by operation
-  std::unordered_map<uint64_t, OrderedGroups> bulk;      ///< by thread
-  std::unordered_map<uint64_t, OrderedGroups> cp_async;  ///< by thread
-  std::unordered_map<uint64_t, OrderedGroups> wgmma;     ///< by warp
-  std::unordered_map<uint64_t, Handover> variables;      ///< for strong accesses, by CTA and offset
+  std::unordered_map<uint64_t, CopyAgents> copies;              ///< by operation
+  std::unordered_map<uint64_t, OrderedGroups> bulk;             ///< by thread
+  std::unordered_map<uint64_t, OrderedGroups> cp_async;         ///< by thread
+  std::unordered_map<uint64_t, OrderedGroups> wgmma;            ///< by warp
+  std::unordered_map<uint64_t, Handover> variables;  ///< for strong accesses, by CTA and offset
 
   /// The mbarrier at an offset of a CTA's shared memory; null where none was initialised.
   Barrier* barrier(uint16_t cta_rank, uint32_t offset_bytes) {

@@ -110,7 +110,8 @@ constexpr Kind kKinds[] = {
      "wait for the phase that {first} arrives for, or for a barrier behind it, before {second}"},
     {Missing::coherence, "a .nc load sees what was there before the grid began, or not",
      "ld.global.nc reads through a cache that is not coherent: data that no thread of the grid "
-     "writes", "ld.global.nc",
+     "writes",
+     "ld.global.nc",
      "read it by a plain ld.global in {second} (in CUDA C++: not through __ldg or a const "
      "__restrict__ pointer)"},
 };
@@ -259,8 +260,8 @@ Report report_of(const Findings& findings) {
                             first.missing == Missing::cta_end ? "frees"
                             : first.later.accessor.writes     ? "writes"
                                                               : "reads",
-                            first.memory,
-                            first.earlier.unit, first.earlier.accessor.writes ? "written" : "read",
+                            first.memory, first.earlier.unit,
+                            first.earlier.accessor.writes ? "written" : "read",
                             first.edge.empty() ? kind.what : first.edge);
   report.where = first.later.place;
   report.details.push_back(describe("second", first.later));

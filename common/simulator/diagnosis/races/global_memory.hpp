@@ -77,7 +77,7 @@ class GlobalRaces final : public Observer {
   std::shared_ptr<GlobalShadow> shadow_;
   uint64_t cluster_index_ = 0;
   std::unordered_map<uint32_t, ThreadOrder> threads_;  ///< by warp and lane
-  uint32_t has_waited_ = 0;      ///< CTAs of which a thread has waited for the grid before, a bit each
+  uint32_t has_waited_ = 0;  ///< CTAs of which a thread has waited for the grid before, a bit each
   uint32_t triggers_early_ = 0;  ///< CTAs that let dependents begin without having waited
   Polls polls_;
   struct Translated {

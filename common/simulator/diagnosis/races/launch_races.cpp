@@ -170,7 +170,8 @@ void DeviceRaces::host_operation(std::shared_ptr<StreamOperation> operation, std
                                  std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                                  Findings& findings) {
   forget_what_is_over();
-  end({std::move(operation), nullptr, std::move(name), std::move(reads), std::move(writes)}, findings);
+  end({std::move(operation), nullptr, std::move(name), std::move(reads), std::move(writes)},
+      findings);
 }
 
 void DeviceRaces::end(Ended ended, Findings& findings) {

@@ -68,8 +68,8 @@ class LaunchRaces {
   /// A cluster's end: its shadow is compared with those of the clusters before it. Called for one
   /// cluster after the other.
   void take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& shadow);
-  /// Of a cluster: whether one of its threads has waited for the grid before, and whether one of its
-  /// CTAs has let dependents begin only after that.
+  /// Of a cluster: whether one of its threads has waited for the grid before, and whether one of
+  /// its CTAs has let dependents begin only after that.
   void take_grid_waits(bool has_waited, bool triggers_after_wait) {
     operation_->has_waited = operation_->has_waited || has_waited;
     operation_->triggers_after_wait = operation_->triggers_after_wait || triggers_after_wait;

@@ -54,7 +54,7 @@ struct StreamOperation {
   std::string name;  ///< of the kernel
   /// What comes before it in its stream and otherwise, as if no launch began early.
   VectorClock in_order;
-  Known at_start;                                          ///< what is known when it begins
+  Known at_start;                                           ///< what is known when it begins
   std::vector<std::shared_ptr<StreamOperation>> waits_for;  ///< griddepcontrol.wait: these launches
   bool has_waited = false;  ///< a thread of the launch has executed griddepcontrol.wait
   /// Its dependents begin only after one of its threads has waited.
@@ -135,8 +135,8 @@ class StreamOrder {
   };
 
   [[nodiscard]] State& state(const Stream& stream);
-  /// A chain for an operation that knows so much when it begins: an operation of a chain knows those
-  /// before it there.
+  /// A chain for an operation that knows so much when it begins: an operation of a chain knows
+  /// those before it there.
   [[nodiscard]] uint32_t chain_for(State& state, const VectorClock& at_start);
   /// What a stream's next operation comes after beyond its stream.
   [[nodiscard]] Known of_others(const State& state) const;
@@ -144,8 +144,8 @@ class StreamOrder {
   std::unordered_map<const void*, State> streams_;
   std::unordered_map<const void*, Event> events_;
   Known host_;
-  Known ended_streams_;        ///< of destroyed streams that the legacy default stream waits for
-  std::vector<Clock> chains_;      ///< the last operation of each
+  Known ended_streams_;           ///< of destroyed streams that the legacy default stream waits for
+  std::vector<Clock> chains_;     ///< the last operation of each
   uint64_t unknown_to_host_ = 0;  ///< operations since the host has waited for all
 };
 

@@ -203,7 +203,8 @@ void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
 void TensorMemoryRaces::check_peer(uint32_t index, const TensorRange& range) {
   const Operation& own = operations_[index];
   const auto of_pair = [&](const Operation& operation) {
-    return kernel_.source(*operation.origin.instruction).match->modifiers.get("group") == kPairGroup;
+    return kernel_.source(*operation.origin.instruction).match->modifiers.get("group") ==
+           kPairGroup;
   };
   const size_t peer = own.origin.cta_rank ^ 1u;
   if (!of_pair(own) || peer >= memories_.size()) return;

@@ -111,7 +111,7 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   /// The shadow of one CTA's Tensor Memory.
   struct Memory {
     std::vector<Cell> cells;  ///< [column][block of lanes]; empty before the first allocation
-    Operation allocation;     ///< the last one that is not freed; in a pair it is the peer's business
+    Operation allocation;  ///< the last one that is not freed; in a pair it is the peer's business
     std::vector<LastWrite> written;  ///< instead of entries in the cells; they don't overlap
   };
   /// Where each cell names operations that no other one does.

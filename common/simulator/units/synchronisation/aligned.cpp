@@ -16,9 +16,9 @@ namespace {
 [[noreturn]] void fault(const Strand& strand, const Instruction& instruction, LaneMask active) {
   std::vector<std::string> details;
   if (active == strand.mask && strand.frame != nullptr)
-    details.push_back("the warp has parted at " +
-                      place_of(*strand.cluster,
-                               strand.cluster->kernel().code()[strand.frame->branch]));
+    details.push_back(
+        "the warp has parted at " +
+        place_of(*strand.cluster, strand.cluster->kernel().code()[strand.frame->branch]));
   Site{strand, instruction, active}.fault(
       {.code = FaultCode::aligned_divergence,
        .what = "an .aligned instruction executed under divergence: the warp's live lanes are " +
