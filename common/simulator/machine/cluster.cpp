@@ -192,11 +192,7 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   const auto count = static_cast<uint32_t>(std::popcount(lanes));
   cta.live_threads -= count;
   units_->on_lanes_exit(warp, lanes, time);
-  if (Strand* const waiting = waiting_lanes(warp);
-      waiting != nullptr && waiting->mask == warp.live) {
-    (void)forget_waiting_lanes(warp);
-    make_ready(*waiting, std::max(waiting->time, time));
-  }
+  fault_waiting_lanes(warp);
   if (warp.live != 0) return;
   warp.times.ended = time;
   --cta.live_warps;

@@ -281,8 +281,8 @@ class Cluster {
   /// for a warp that has begun late, or waits for a copy.
   static constexpr Cycle kCyclesBehindFault = 20'000;
 
-  /// Lanes of the warp have gone elsewhere, or wait: if others wait for them at an .aligned
-  /// instruction, throws what those have broken.
+  /// Lanes of the warp have gone elsewhere, have exited, or wait: if others wait for them at an
+  /// .aligned instruction, throws what those have broken.
   void fault_waiting_lanes(const Warp& warp);
   /// Runs until every thread has exited and nothing is in flight, until simulated time `limit` or
   /// until it pauses (L2View::pauses_at), or until it is stuck; says which. A stuck cluster stays

@@ -106,12 +106,12 @@ constexpr Kind kKinds[] = {
      "the first of them ends"},
     {Missing::barrier_end, "nothing tells that the arrival is through",
      "an mbarrier object is invalidated or overwritten after the last operation on it",
-     "mbarrier.inval",
+     kMbarrierInvalSection,
      "wait for the phase that {first} arrives for, or for a barrier behind it, before {second}"},
     {Missing::coherence, "a .nc load sees what was there before the grid began, or not",
      "ld.global.nc reads through a cache that is not coherent: data that no thread of the grid "
      "writes",
-     "ld.global.nc",
+     kNonCoherentLoadSection,
      "read it by a plain ld.global in {second} (in CUDA C++: not through __ldg or a const "
      "__restrict__ pointer)"},
 };
