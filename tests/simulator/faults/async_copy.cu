@@ -614,9 +614,10 @@ __device__ __forceinline__ void copy_or_fill(const FaultArguments& args) {
   args.out[thread()] = args.in[thread()] + (lane() < 16 ? other - args.in[thread() ^ 32] : other);
 }
 
-// fault 33: TIRx kernels 202. cp.async.mbarrier.arrive tells of its thread's copies; the zeros
-// beside them are ordinary stores. expect BW-R07 at races, "warp [01]", "hands on its thread's
-// copies" at "// zeros by a store" "// the other warp's words"
+// fault 33: TIRx kernels 202. cp.async.mbarrier.arrive tells of its thread's copies; the zeros next
+// to them are ordinary stores.
+// expect BW-R07 at races, "warp [01]", "hands on its thread's copies"
+// at "// zeros by a store" "// the other warp's words"
 __global__ void zeros_by_stores(const __grid_constant__ FaultArguments args) {
   copy_or_fill<true>(args);
 }

@@ -97,16 +97,17 @@ __device__ __forceinline__ void use_barrier_for_data(const FaultArguments& args)
   meet_cluster();
 }
 
-// fault 41: Triton 10409. mbarrier.inval, and an arrival of the other CTA that nothing orders
-// before it. expect BW-R18 at races, "rank 0", "rank 1" at "// arrives on the other CTA's barrier"
-// "mbarrier_inval(told.address());"
+// fault 41: Triton 10409. mbarrier.inval, and nothing orders an arrival of the other CTA before it.
+// expect BW-R18 at races, "rank 0", "rank 1"
+// at "// arrives on the other CTA's barrier" "mbarrier_inval(told.address());"
 __global__ void inval_under_an_arrival(const __grid_constant__ FaultArguments args) {
   use_barrier_for_data<false, true>(args);
 }
 
 // fault 41: The memory of a barrier is used again, without mbarrier.inval, while an arrival may be
-// on its way. expect BW-R18 at races, "rank 0", "rank 1" at "// arrives on the other CTA's barrier"
-// "// writes over the barrier"
+// on its way.
+// expect BW-R18 at races, "rank 0", "rank 1"
+// at "// arrives on the other CTA's barrier" "// writes over the barrier"
 __global__ void reuse_under_an_arrival(const __grid_constant__ FaultArguments args) {
   use_barrier_for_data<false, false>(args);
 }
@@ -117,7 +118,8 @@ __global__ void inval_behind_the_arrival(const __grid_constant__ FaultArguments 
 }
 
 // fault 8: The thread ends with a committed bulk store that it has never waited for; the CTA lives
-// on long enough for the store, by luck. expect BW-C05 at contract, "without having waited for it"
+// on long enough for the store, by luck.
+// expect BW-C05 at contract, "without having waited for it"
 __global__ void store_never_waited_for(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   box[thread()] = args.in[word()];
@@ -212,8 +214,9 @@ __device__ __forceinline__ void allocate_in_a_pair(const FaultArguments& args) {
 }
 
 // fault 31: CUTLASS 3435. A CTA of a pair frees its half while the other one may not have
-// allocated: the allocation of a pair is no meeting of its CTAs. expect BW-R10 at races, "rank 0",
-// "rank 1" at "// allocates its half" "// frees its half"
+// allocated: the allocation of a pair is no meeting of its CTAs.
+// expect BW-R10 at races, "rank 0", "rank 1"
+// at "// allocates its half" "// frees its half"
 __global__ void freed_before_the_peer_allocates(const __grid_constant__ FaultArguments args) {
   allocate_in_a_pair<false>(args);
 }

@@ -79,8 +79,9 @@ __global__ void read_without_wait(const uint32_t* first, uint32_t* out) {
 }
 
 // fault 26: The middle launch lets its dependents begin before it has waited itself, and the last
-// one reads what the first one writes without any wait. expect BW-R14 at races,
-// "read_without_wait", "copy_slowly" at "// read without a wait" "// written slowly"
+// one reads what the first one writes without any wait.
+// expect BW-R14 at races, "read_without_wait", "copy_slowly"
+// at "// read without a wait" "// written slowly"
 void chain_that_triggers_before_its_wait(FaultRun& run) {
   const FaultArguments& args = run.arguments;
   copy_slowly<<<1, kThreads>>>(args.in, args.scratch);
@@ -143,8 +144,7 @@ __global__ void add_to(const uint32_t* in, uint32_t* sum, uint32_t* out) {
 }
 
 // right 26: A fill ends before a launch behind it begins, whatever the launch's attribute: it is no
-// launch that asks for an overlap (driver_types.h,
-// cudaLaunchAttributeProgrammaticStreamSerialization).
+// launch that asks for an overlap (driver_types.h, programmatic stream serialization).
 void dependent_launch_behind_a_fill(FaultRun& run) {
   const FaultArguments& args = run.arguments;
   check_cuda(cudaMemsetAsync(args.scratch, 0, kThreads * sizeof(uint32_t), nullptr), "fill");
