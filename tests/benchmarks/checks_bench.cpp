@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "common/simulator/cudart/runtime.hpp"
+#include "common/simulator/cudart/runtime/runtime.hpp"
 #include "common/simulator/diagnosis/races/watch.hpp"
 #include "tests/benchmarks/duel.hpp"
 #include "tests/benchmarks/simulated_gemm.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/host/device_buffer.hpp"
-#include "common/simulator/cudart/runtime.hpp"
+#include "common/simulator/cudart/runtime/runtime.hpp"
 #include "tests/benchmarks/plain_cuda_kernels.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "common/host/cuda_check.hpp"
-#include "common/simulator/cudart/runtime.hpp"
+#include "common/simulator/cudart/runtime/runtime.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "tests/benchmarks/duel.hpp"

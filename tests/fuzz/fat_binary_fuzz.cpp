@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/simulator/base/error.hpp"
-#include "common/simulator/cudart/fat_binary.hpp"
+#include "common/simulator/cudart/image/fat_binary.hpp"
 #include "tests/fuzz/choices.hpp"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

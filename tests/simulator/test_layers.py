@@ -1,5 +1,6 @@
 """The simulator's layers: an include points to its own layer or to one below it, and opcodes are
-spelled only where the records of the instruction forms are: in isa/ and units/."""
+spelled only where the records of the instruction forms are: in isa/ and units/. Units ask a port what
+things cost."""
 
 import re
 import tempfile
@@ -16,11 +17,12 @@ BELOW = {
     "isa": {"base"},
     "ptx": {"base", "isa"},
     "schedule": {"base", "isa", "ptx"},
-    "machine": {"base", "isa", "ptx", "schedule"},
-    "units": {"base", "isa", "ptx", "schedule", "machine"},
-    "diagnosis": {"base", "isa", "ptx", "schedule", "machine", "units"},
-    "trace": {"base", "isa", "ptx", "schedule", "machine", "units"},
-    "cudart": {"base", "isa", "ptx", "schedule", "machine", "units", "diagnosis", "trace"},
+    "clock": {"base", "isa", "schedule"},
+    "machine": {"base", "isa", "ptx", "schedule", "clock"},
+    "units": {"base", "isa", "ptx", "schedule", "clock", "machine"},
+    "diagnosis": {"base", "isa", "ptx", "schedule", "clock", "machine", "units"},
+    "trace": {"base", "isa", "ptx", "schedule", "clock", "machine", "units"},
+    "cudart": {"base", "isa", "ptx", "schedule", "clock", "machine", "units", "diagnosis", "trace"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
@@ -123,6 +125,35 @@ class OneHomeForOpcodes(unittest.TestCase):
         self.assertEqual(found, ['common/simulator/machine/a.cpp:1: "bra"',
                                  'common/simulator/machine/a.cpp:2: "mul.wide."',
                                  'common/simulator/trace/a.cpp:2: "mul.wide."'])
+
+
+# The tables are behind the port: no unit looks at their numbers.
+TABLE = re.compile(r"\bTimingTable\b|timing_(?:table|numbers)|\btimes\(\)|[.>]table\b")
+
+
+def looks_at_tables(root):
+    """file:line of every place in units/ that names the timing model's tables."""
+    return [f"{PREFIX}{path.relative_to(root).as_posix()}:{number}"
+            for path in sorted((root / "units").rglob("*.?pp"))
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+            if TABLE.search(re.sub(r"//.*$", "", line))]
+
+
+class OnePortForTimes(unittest.TestCase):
+
+    def test_no_unit_looks_at_a_timing_table(self):
+        found = looks_at_tables(SIMULATOR)
+        self.assertEqual(found, [], "ask Costs (clock/cost_port.hpp) or the clock of the SM "
+                         "(clock/sm_clock.hpp) instead:\n" + "\n".join(found))
+
+    def test_one_that_does_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "units").mkdir()
+            (Path(folder) / "units" / "a.cpp").write_text(
+                "const auto* t = cluster.times();  // a table\n// TimingTable\n"
+                "wait(cta.clock->table->x);\nlookup(table);\n")
+            self.assertEqual(looks_at_tables(Path(folder)),
+                             ["common/simulator/units/a.cpp:1", "common/simulator/units/a.cpp:3"])
 
 
 class Layers(unittest.TestCase):

@@ -1,11 +1,14 @@
 """What a recording is read as: roles, waits, rings."""
 
+import re
 import unittest
+from pathlib import Path
 
 from support import CHAPTERS, chapter, last, main, read, run
 
 from tools.errors import WorkbookError
 from tools.timeline import critical
+from tools.timeline.recording import signalling_unit
 from tools.timeline.model import EMPTY, FILLING, FULL, READING, WAIT
 
 # The functions that each warp's life is written in.
@@ -20,6 +23,30 @@ ROLES = {1: {"consume_tiles": (0, 1, 2, 3), "produce_tiles": (4,)},
 RINGS = {1: {"pipeline": 8}, 3: {"input": 4, "accumulator": 2}, 4: {"input": 4, "accumulator": 4},
          5: {"input": 8, "accumulator": 4, "epi load": 2, "tile scheduler": 2},
          6: {"input": 12, "epi load": 2, "store": 2}}
+
+
+class Opcodes(unittest.TestCase):
+    def test_units_that_signal_mbarriers(self):
+        for unit, opcodes in {
+            "mma": ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64",),
+            "copy": ("cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes",
+                     "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+                     "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+                     ".add.u32"),
+            "warp": ("cp.async.mbarrier.arrive.noinc.shared::cta.b64",
+                     "mbarrier.arrive.shared::cta.b64", ""),
+        }.items():
+            for opcode in opcodes:
+                with self.subTest(opcode=opcode):
+                    self.assertEqual(signalling_unit(opcode), unit)
+
+    def test_no_other_module_compares_opcodes(self):
+        tools = Path(__file__).resolve().parents[2] / "common" / "tools"
+        found = [f"{path.name}:{number}"
+                 for path in tools.rglob("*.py") if path.name != "recording.py"
+                 for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+                 if re.search(r"opcode.*\"[a-z]\w*\.[a-z]|\"[a-z]\w*\.[a-z][^\"]*\" in .*opcode", line)]
+        self.assertEqual(found, [])
 
 
 class Chapters(unittest.TestCase):

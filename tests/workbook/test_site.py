@@ -371,7 +371,7 @@ class Pages(unittest.TestCase):
 
 @unittest.skipIf(doxygen.missing(), "no Doxygen here")
 class Undocumented(unittest.TestCase):
-    """A public member without a comment is an error that names it."""
+    """A type or a function without a comment is an error that names it."""
 
     def test_stops_the_making(self):
         with tempfile.TemporaryDirectory() as holder:
@@ -390,16 +390,18 @@ class Undocumented(unittest.TestCase):
             (root / "docs/site/examples.dox").write_text("", encoding="utf-8")
             header = root / "common/device/x.cuh"
             text = ("#pragma once\n/// \\file\n/// A file.\n\n/// A type.\n"
-                    "struct Thing {\n  int size;%s\n};\n")
+                    "struct Thing {\n  Thing(int size);\n  int size() const;\n  int bytes;\n"
+                    "%s  void grow(int by);\n};\n")
             header.write_text(text % "", encoding="utf-8")
             with self.assertRaises(WorkbookError) as raised:
                 doxygen.run(root, work, [("X", "index.html", [])])
-            self.assertIn("common/device/x.cuh:7: warning: Member size", raised.exception.details)
-            header.write_text(text % "  ///< how many", encoding="utf-8")
+            self.assertEqual(len(raised.exception.details.splitlines()), 1)
+            self.assertIn("common/device/x.cuh:10: warning: Member grow", raised.exception.details)
+            header.write_text(text % "  /// Makes it larger.\n", encoding="utf-8")
             doxygen.run(root, work, [("X", "index.html", [])])
 
     def test_is_named(self):
-        log = (f"{ROOT}/common/device/x.cuh:3: warning: Member y (variable) of struct bw::X "
+        log = (f"{ROOT}/common/device/x.cuh:3: warning: Member y(int a) (function) of struct bw::X "
                "is not documented.\n")
         for folder in doxygen.DOCUMENTED:
             line = log.replace("common/device/", folder + "/")
@@ -409,9 +411,14 @@ class Undocumented(unittest.TestCase):
             len(doxygen.problems(ROOT, "x.md:1: warning: unable to resolve reference\n")), 1
         )
         special = log.replace(
-            "Member y (variable)", "Member operator=(const X &)=delete (function)"
+            "Member y(int a) (function)", "Member operator=(const X &)=delete (function)"
         )
         self.assertEqual(doxygen.problems(ROOT, special), [])
+        for free in ("y (variable)", "X(int a) (function)", "y() const (function)"):
+            line = log.replace("y(int a) (function)", free)
+            self.assertEqual(doxygen.problems(ROOT, line), [], free)
+        compound = log.replace("Member y(int a) (function) of struct bw::X", "Compound bw::X")
+        self.assertEqual(len(doxygen.problems(ROOT, compound)), 1)
 
 
 class Command(CheckoutTest):

@@ -103,7 +103,6 @@ class SimulationError : public std::runtime_error {
  public:
   /// Carries the report to who launched.
   explicit SimulationError(Report report);
-  /// What happened.
   [[nodiscard]] const Report& report() const noexcept { return report_; }
 
  private:

@@ -34,7 +34,7 @@ inline constexpr size_t kPipeCount = 13;  ///< how many there are
 
 /// The cost of one form.
 struct Cost {
-  Pipe pipe = Pipe::alu;      ///< what executes it
+  Pipe pipe = Pipe::alu;
   uint8_t instructions = 1;   ///< issue slots
   uint8_t on_pipe = 1;        ///< how many of them the pipe executes
   uint16_t extra_cycles = 0;  ///< latency beyond the pipe's, where they wait for each other

@@ -45,7 +45,7 @@ struct InstructionForm {
   std::string_view modifiers;  ///< the grammar of modifiers.hpp
   BindFunction bind;           ///< nullptr: recognised, refused by name at launch
   ByModifiers<Effect> effect;  ///< who else sees what the form does
-  uint16_t cycles;             ///< issue cost without a timing model, from machine/costs.hpp
+  uint16_t cycles;             ///< issue cost without a timing model, from clock/costs.hpp
   bool awaits_loads = false;   ///< without a timing model: Instruction::awaits both
   CostOf cost = {};            ///< with a timing model; by the effect where nothing else is said
   std::string_view section;    ///< PTX ISA section; what faults of the form cite

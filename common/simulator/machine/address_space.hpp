@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/shared_contents.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 
@@ -70,7 +70,7 @@ enum class Access : uint8_t { read, write, read_write };
 
 /// A place in some CTA's shared memory of the own cluster.
 struct SharedPlace {
-  Cta* cta = nullptr;         ///< the CTA
+  Cta* cta = nullptr;
   uint32_t offset_bytes = 0;  ///< within the CTA's window (includes the reserved bytes)
 };
 

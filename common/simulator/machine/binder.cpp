@@ -193,12 +193,12 @@ int64_t Binder::immediate(const ptx::Operand& operand) const {
 
 void Binder::refuse(std::string what, std::string fix) const {
   throw SimulationError(Report{
-      FaultCode::operands_refused,
-      "`" + source.opcode + "` " + std::move(what),
-      builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
-      {},
-      fmt::format("the form takes what its section says (PTX ISA, \"{}\")", source.form().section),
-      std::move(fix)});
+      .code = FaultCode::operands_refused,
+      .what = "`" + source.opcode + "` " + std::move(what),
+      .where = builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
+      .rule = fmt::format("the form takes what its section says (PTX ISA, \"{}\")",
+                          source.form().section),
+      .fix = std::move(fix)});
 }
 
 void Binder::keep(std::shared_ptr<void> value) { builder_.keep(std::move(value)); }

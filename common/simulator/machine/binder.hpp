@@ -19,7 +19,6 @@ class KernelBuilder;
 /// Hands an instruction's operands to a row's bind function, which fills `out`.
 class Binder {
  public:
-  /// For one instruction.
   Binder(KernelBuilder& builder, const ptx::Instruction& from, Instruction& into)
       : source(from), modifiers(from.match->modifiers), out(into), builder_(builder) {}
 
@@ -66,7 +65,6 @@ class Binder {
   /// section of its row.
   [[noreturn]] void refuse(std::string what, std::string fix) const;
 
-  /// The kernel's builder.
   [[nodiscard]] KernelBuilder& builder() { return builder_; }
 
  private:

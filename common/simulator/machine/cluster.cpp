@@ -10,8 +10,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
@@ -67,7 +67,7 @@ Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
       last_change_(start),
       last_event_(last_event(grid, grid.device().settings(), index)),
       random_(mix(grid.device().settings().seed, index)),
-      times_(grid.device().settings().times()) {
+      costs_(grid.device().settings().times()) {
   const Dim3 shape = grid.configuration().cluster;
   const auto size = static_cast<uint32_t>(shape.volume());
   units_ = grid.device().units().make_for(*this);
@@ -97,10 +97,13 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
   const uint32_t warps = ceil_div(threads, kWarpLanes);
   cta.units = grid_.device().units().make_for(cta);
-  if (times_ != nullptr) {
-    cta.sm_times = std::make_unique<SmTimes>();
-    cta.sm_times->is_first = index_ < grid_.resident_clusters();
-    cta.sm_times->code = CodeFetch(grid_.code_rate(slot_));
+  const TimingTable* const times = settings().times();
+  cta.clock = std::make_unique<SmClock>(times, demand_, l2_, rank, now_);
+  if (times != nullptr) {
+    cta.clock->is_first = index_ < grid_.resident_clusters();
+    cta.clock->code = CodeFetch(grid_.code_rate(slot_));
+    cta.clock->memory.set_l1_bytes(
+        l1_bytes(times->l1_and_shared_bytes, grid_.ctas_on_sm(), cta.shared.size()));
   }
   cta.live_threads = threads;
   cta.live_warps = warps;
@@ -394,7 +397,7 @@ void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
 void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
   const uint32_t slots = instruction.issue_slots;
   Warp& warp = *strand.warp;
-  SmTimes& sm = *strand.cta->sm_times;
+  SmTimes& sm = *strand.cta->clock;
   IssueCalendar& calendar = sm.schedulers[warp.index % SmTimes::kSchedulers];
   calendar.forget_before(now_);
   demand_.use(Resource::issue_slots, strand.cta->rank, strand.slots_from, slots);
@@ -419,7 +422,7 @@ void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
 }
 
 bool Cluster::fetch_code(Strand& strand, Cycle limit) {
-  CodeFetch& code = strand.cta->sm_times->code;
+  CodeFetch& code = strand.cta->clock->code;
   const auto bound = static_cast<double>(next_bound(limit));
   while (strand.code.waits()) {
     // (A part of a cycle is nobody's turn: two strands would give way to each other for ever.)

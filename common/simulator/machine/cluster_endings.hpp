@@ -19,9 +19,9 @@ class ClusterEndings {
  public:
   /// What a cluster leaves behind.
   struct Ending {
-    std::string output;                      ///< what its threads printed
-    ObserverList observers;                  ///< who is told what happens
-    RunStatus status = RunStatus::finished;  ///< how it ended
+    std::string output;      ///< what its threads printed
+    ObserverList observers;  ///< who is told what happens
+    RunStatus status = RunStatus::finished;
   };
 
   /// `independent`: clusters cannot see each other. Then which clusters after a failed one have run

@@ -38,9 +38,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     frame->expected = strand.mask;
     frame->parent = strand.frame;
     // A branch that costs nothing where it is not taken is none: its body is predicated.
-    frame->cost = times() != nullptr && instruction.skip_cycles != 0
-                      ? Cycle{times()->reconvergence_cycles}
-                      : Cycle{0};
+    frame->cost = instruction.skip_cycles != 0 ? costs_.reconvergence() : 0;
     set_frame(strand, frame);
   }
   const uint32_t fall_through = strand.pc + 1;

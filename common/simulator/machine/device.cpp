@@ -36,14 +36,14 @@ Cycle timed_launch_more(const TimingTable& times, const Grid& grid) {
 void check_target(const ptx::Module& module, const MachineDescription& machine) {
   if (fitness(machine, parse_target(module.target)) > 0) return;
   throw SimulationError(Report{
-      FaultCode::no_ptx_for_machine,
-      fmt::format("{} was compiled for {}, which a {} (compute capability {}.{}) does not run",
-                  module.name, module.target, machine.name, machine.major, machine.minor),
-      "",
-      {},
-      "PTX for sm_NNa runs on compute capability N.N alone, other PTX on its own and on newer ones",
-      fmt::format("compile for sm_{}, or choose another machine with BW_SIM_MACHINE ({})",
-                  machine.specific_target(), machine_names())});
+      .code = FaultCode::no_ptx_for_machine,
+      .what =
+          fmt::format("{} was compiled for {}, which a {} (compute capability {}.{}) does not run",
+                      module.name, module.target, machine.name, machine.major, machine.minor),
+      .rule = "PTX for sm_NNa runs on compute capability N.N alone, other PTX on its own and on "
+              "newer ones",
+      .fix = fmt::format("compile for sm_{}, or choose another machine with BW_SIM_MACHINE ({})",
+                         machine.specific_target(), machine_names())});
 }
 
 }  // namespace
@@ -80,13 +80,10 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
                             std::span<const void* const> arguments) {
   const std::vector<ParameterLayout>& parameters = kernel.parameters();
   if (arguments.size() != parameters.size()) {
-    throw SimulationError(Report{FaultCode::launch_arguments,
-                                 fmt::format("{} takes {} parameters, {} were given", kernel.name(),
-                                             parameters.size(), arguments.size()),
-                                 "",
-                                 {},
-                                 "",
-                                 ""});
+    throw SimulationError(
+        Report{.code = FaultCode::launch_arguments,
+               .what = fmt::format("{} takes {} parameters, {} were given", kernel.name(),
+                                   parameters.size(), arguments.size())});
   }
   const uint64_t buffer = memory_.parameter_buffer();
   for (size_t i = 0; i < parameters.size(); ++i)

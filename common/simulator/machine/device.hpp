@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/clock/l2_cache.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/settings.hpp"
-#include "common/simulator/machine/timing/l2_cache.hpp"
 #include "common/simulator/machine/unit_state.hpp"
 
 namespace bw::sim {
@@ -34,11 +34,8 @@ class Device {
   /// `units` makes the units' state of every CTA and cluster; it outlives the device.
   Device(Settings settings, const UnitFactory& units);
 
-  /// The launch's settings.
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// The launch's settings.
   [[nodiscard]] Settings& settings() { return settings_; }
-  /// The device's memory.
   [[nodiscard]] DeviceMemory& memory() { return memory_; }
   /// What the units keep.
   [[nodiscard]] const UnitFactory& units() const { return units_; }

@@ -31,13 +31,10 @@ DeviceMemory::DeviceMemory(size_t capacity_bytes) : capacity_bytes_(capacity_byt
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
     throw SimulationError(
-        Report{FaultCode::address_space_reservation,
-               fmt::format("cannot reserve {} GB of address space for device memory",
-                           capacity_bytes_ >> 30),
-               "",
-               {},
-               "",
-               "set BW_SIM_MEMORY_GB to a smaller number"});
+        Report{.code = FaultCode::address_space_reservation,
+               .what = fmt::format("cannot reserve {} GB of address space for device memory",
+                                   capacity_bytes_ >> 30),
+               .fix = "set BW_SIM_MEMORY_GB to a smaller number"});
   }
   base_ = reinterpret_cast<uint64_t>(range);
   holes_.emplace(base_, capacity_bytes_);

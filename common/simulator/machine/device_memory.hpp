@@ -20,8 +20,8 @@ inline constexpr size_t kParameterBufferBytes = 32764;
 
 /// A piece of device memory.
 struct Allocation {
-  uint64_t address = 0;     ///< where it lies
-  size_t size_bytes = 0;    ///< how many bytes
+  uint64_t address = 0;
+  size_t size_bytes = 0;
   bool writable = true;     ///< false: kernel parameters and constants
   std::string description;  ///< "cudaMalloc of 4096 bytes", "variable g_table", "kernel parameters"
 };

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 
@@ -21,8 +21,8 @@ using Action = std::function<void(Cycle now)>;
 
 /// When an event happens.
 struct EventTime {
-  Cycle time = kNever;  ///< when it happens
-  uint64_t order = 0;   ///< breaks ties; insertion order, perturbed by the seed
+  Cycle time = kNever;
+  uint64_t order = 0;  ///< breaks ties; insertion order, perturbed by the seed
 
   // clang-tidy 14 takes the comparison with 0 that this makes for one with a null pointer.
   auto operator<=>(const EventTime&) const = default;  // NOLINT(modernize-use-nullptr)

@@ -23,17 +23,18 @@
 
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/kept_memory.hpp"
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/cost_port.hpp"
+#include "common/simulator/clock/demand.hpp"
+#include "common/simulator/clock/l2_view.hpp"
+#include "common/simulator/clock/sm_clock.hpp"
+#include "common/simulator/clock/warp_times.hpp"
 #include "common/simulator/machine/event_queue.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/lane_registers.hpp"
 #include "common/simulator/machine/observer.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/shared_contents.hpp"
-#include "common/simulator/machine/timing/demand.hpp"
-#include "common/simulator/machine/timing/l2_view.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
-#include "common/simulator/machine/types.hpp"
 #include "common/simulator/machine/undefined_lanes.hpp"
 #include "common/simulator/machine/unit_state.hpp"
 #include "common/simulator/machine/warnings.hpp"
@@ -77,7 +78,7 @@ struct Wait {
   WaitKind kind = WaitKind::none;  ///< which one it is
   uint64_t object = 0;             ///< the barrier, group or columns
   uint64_t detail = 0;             ///< the phase or the number of groups
-  Cycle since = 0;                 ///< when it began
+  Cycle since = 0;
 };
 
 /// Lanes that parted at a branch and meet again at `point`.
@@ -101,14 +102,14 @@ struct Strand : LaneRegisters {
   /// By scoreboard: when the last of the values that it counts arrives. Loads overlap, with each
   /// other and with waits; instructions that await them (Instruction::awaits) do not start before.
   std::array<Cycle, kScoreboards> arrives{};
-  uint8_t from_device = 0;         ///< scoreboards (bits) whose last value comes from device memory
-  Warp* warp = nullptr;            ///< its warp
-  Cta* cta = nullptr;              ///< its CTA
-  Cluster* cluster = nullptr;      ///< its cluster
+  uint8_t from_device = 0;  ///< scoreboards (bits) whose last value comes from device memory
+  Warp* warp = nullptr;
+  Cta* cta = nullptr;
+  Cluster* cluster = nullptr;
   Reconvergence* frame = nullptr;  ///< where it meets the others again
   Wake wake = Wake::none;          ///< why it goes on
-  bool suspended = false;          ///< whether it sleeps
-  bool alive = false;              ///< whether it has lanes left
+  bool suspended = false;
+  bool alive = false;       ///< whether it has lanes left
   uint32_t wait_token = 0;  ///< the wait that it stands for; a later wait of the strand has another
   EventTime time_limit;     ///< of the wait, where it has one
   Wait wait;                ///< what it waits for
@@ -159,9 +160,9 @@ inline Flow Handler::operator()(Strand& strand, const Instruction& instruction,
 
 /// The place that a fault names: some lanes of a strand at an instruction.
 struct Site {
-  const Strand& strand;            ///< who waits
-  const Instruction& instruction;  ///< what was executed
-  LaneMask lanes = 0;              ///< the threads of the warp that take part
+  const Strand& strand;
+  const Instruction& instruction;
+  LaneMask lanes = 0;  ///< the threads of the warp that take part
 
   /// Throws the fault as a SimulationError placed here. The rule cites the section that the fault
   /// names, else the one of the instruction's record.
@@ -196,20 +197,6 @@ struct Site {
   [[nodiscard]] bool keeps(const Report& report) const;
 };
 
-/// What a warp has done with its time; slots, and stalls for them and for queues, only with a
-/// timing model.
-struct WarpTimes {
-  uint64_t instructions = 0;      ///< executed, of the PTX text
-  uint64_t issued = 0;            ///< machine instructions, as the schedule counts them
-  uint64_t issue_slots = 0;       ///< taken from its scheduler: more where a pipe is busy longer
-  Cycle issue_stalls = 0;         ///< cycles waited for issue slots
-  Cycle shared_stalls = 0;        ///< for values from shared memory
-  Cycle global_stalls = 0;        ///< for values from device memory
-  Cycle shared_queue_stalls = 0;  ///< for a place in the queue of accesses to shared memory
-  Cycle global_queue_stalls = 0;  ///< the same of accesses to device memory
-  Cycle ended = 0;                ///< when its last lane has exited
-};
-
 /// Thrown by an instruction that all lanes of the warp execute together, where only some of them
 /// have come to it.
 struct LanesApart {
@@ -219,7 +206,7 @@ struct LanesApart {
 /// A warp: its registers and its strands.
 struct Warp {
   uint32_t index = 0;  ///< in the CTA
-  Cta* cta = nullptr;  ///< its CTA
+  Cta* cta = nullptr;
   LaneMask live = 0;   ///< lanes that have not exited
   LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
   /// When it has last learned of other threads: a wait has passed, or it has read something that
@@ -241,7 +228,7 @@ struct Warp {
 
 /// A CTA: its warps and its memory.
 struct Cta {
-  Cluster* cluster = nullptr;           ///< its cluster
+  Cluster* cluster = nullptr;
   uint32_t rank = 0;                    ///< %cluster_ctarank
   Dim3 index;                           ///< %ctaid
   uint32_t sm = 0;                      ///< number of the SM
@@ -253,7 +240,7 @@ struct Cta {
   std::vector<Warp> warps;              ///< by number
   uint32_t live_threads = 0;            ///< threads that have not ended
   std::unique_ptr<CtaUnitState> units;  ///< what the units keep
-  std::unique_ptr<SmTimes> sm_times;    ///< null without a timing model
+  std::unique_ptr<SmClock> clock;       ///< of its SM
 
   Cta() = default;
   Cta(const Cta&) = delete;  // units keep a reference to their CTA
@@ -352,15 +339,10 @@ class Cluster {
   /// change how the following instructions must be executed.
   Flow yield_behind(Strand& strand, const Instruction& instruction);
 
-  /// The launch.
   [[nodiscard]] Grid& grid() { return grid_; }
-  /// The kernel.
   [[nodiscard]] const Kernel& kernel() const;
-  /// The launch's settings.
   [[nodiscard]] const Settings& settings() const;
-  /// The device's memory.
   [[nodiscard]] DeviceMemory& memory();
-  /// Its number.
   [[nodiscard]] uint64_t index() const { return index_; }
   /// The place of those that the machine holds at once in which it lies.
   [[nodiscard]] uint64_t slot() const { return slot_; }
@@ -370,23 +352,20 @@ class Cluster {
   [[nodiscard]] std::deque<Cta>& ctas() { return ctas_; }
   /// Its CTA.
   [[nodiscard]] Cta& cta(uint32_t rank) { return ctas_[rank]; }
-  /// How many.
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
   /// What the units keep.
   [[nodiscard]] ClusterUnitState& units() const { return *units_; }
-  /// What was counted.
   [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
   /// Whether programs are held to the PTX ISA's words (Strictness::isa).
   [[nodiscard]] bool at_isa_level() const;
   /// What the run lets pass and tells the reader.
   [[nodiscard]] Warnings& warnings() { return warnings_; }
-  /// The numbers of the timing model; null without one (TimingModel::simple).
-  [[nodiscard]] const TimingTable* times() const { return times_; }
+  /// What operations cost.
+  [[nodiscard]] const Costs& costs() const { return costs_; }
   /// With a timing model: what it has asked of what clusters share.
   [[nodiscard]] Demand& demand() { return demand_; }
   /// With a timing model: what it finds in the L2 cache.
   [[nodiscard]] L2View& l2() { return l2_; }
-  /// The present cycle.
   [[nodiscard]] Cycle now() const { return now_; }
   /// What happens later.
   [[nodiscard]] const EventQueue& queue() const { return queue_; }
@@ -396,11 +375,11 @@ class Cluster {
 
   /// Ordered operations that wait for the grid's next step; the grid takes them.
   struct OrderedOperation {
-    Cycle time = 0;         ///< of issue: the order among clusters
-    Cycle latency = 0;      ///< until it is done
-    uint64_t cluster = 0;   ///< its cluster
+    Cycle time = 0;     ///< of issue: the order among clusters
+    Cycle latency = 0;  ///< until it is done
+    uint64_t cluster = 0;
     uint64_t sequence = 0;  ///< its number in the cluster
-    Action action;          ///< what is done
+    Action action;
   };
   /// What is to be ordered among clusters.
   [[nodiscard]] std::vector<OrderedOperation>& ordered_operations() { return ordered_operations_; }
@@ -477,7 +456,7 @@ class Cluster {
   std::string output_;
   ClusterStatistics statistics_;
   Warnings warnings_;
-  const TimingTable* times_;
+  Costs costs_;
   Demand demand_;
   L2View l2_;
   /// Lanes that wait at an .aligned instruction for the rest of their warp, and what they have

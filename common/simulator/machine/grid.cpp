@@ -6,34 +6,34 @@
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <iterator>
 #include <mutex>
 #include <span>
 #include <string>
 #include <thread>
-#include <tuple>
 
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/cluster_endings.hpp"
 #include "common/simulator/machine/cluster_links.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/timing/free_places.hpp"
-#include "common/simulator/machine/timing/l2_launch.hpp"
 
 namespace bw::sim {
 namespace {
 
 [[noreturn]] void refuse(const Kernel& kernel, FaultCode code, std::string what, std::string rule,
                          std::string fix) {
-  throw SimulationError(Report{
-      code, std::move(what), "launch of " + kernel.name(), {}, std::move(rule), std::move(fix)});
+  throw SimulationError(Report{.code = code,
+                               .what = std::move(what),
+                               .where = "launch of " + kernel.name(),
+                               .rule = std::move(rule),
+                               .fix = std::move(fix)});
 }
 
 /// Cycles without a change of state after which a launch that may wait returns to the host: short
@@ -190,26 +190,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   can_wait_ = c.may_wait && kernel.clusters_interact();
   patience_ = device.settings().livelock_cycles;
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
-  if (const TimingTable* const times = device.settings().times()) {
-    places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()));
-    for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
-      gpcs_.push_back(places_[slot % places_.size()].gpc);
-    begins_ = begins_of_places(resident_clusters_, c.in_clusters      ? ctas_per_sm_ > 1
-                                                                            ? times->begin_crowded_cycles
-                                                                            : times->begin_cluster_cycles
-                                                   : ctas_per_sm_ > 1 ? times->begin_many_cycles
-                                                                      : times->begin_cycles);
-    in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_ &&
-                              !ctas_share_sms);
-    l2_ = std::make_unique<L2Launch>(*times, *device.l2_cache(),
-                                     L2Launch::Shape{.clusters = clusters_.volume(),
-                                                     .resident = resident_clusters_,
-                                                     .in_steps = in_steps_,
-                                                     .pauses = in_steps_ && !lockstep_,
-                                                     .ctas_share_sms = ctas_share_sms,
-                                                     .places = places_});
-    if (lockstep_ && ctas_share_sms) lockstep_time_.emplace(capacity());
-  }
+  if (const TimingTable* const times = device.settings().times())
+    share_time(*times, ctas_share_sms);
   if (c.cooperative) {
     workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");
     const auto size = static_cast<uint32_t>(kWorkspaceBytes);
@@ -217,6 +199,28 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
     std::memset(workspace, 0, kWorkspaceBytes);
     std::memcpy(workspace, &size, sizeof size);
   }
+}
+
+void Grid::share_time(const TimingTable& times, bool ctas_share_sms) {
+  places_ = places_of(*device_.settings().machine, device_.settings().sm_count,
+                      static_cast<uint32_t>(configuration_.cluster.volume()));
+  for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
+    gpcs_.push_back(places_[slot % places_.size()].gpc);
+  begins_ = begins_of_places(resident_clusters_, configuration_.in_clusters
+                                                     ? ctas_per_sm_ > 1 ? times.begin_crowded_cycles
+                                                                        : times.begin_cluster_cycles
+                                                 : ctas_per_sm_ > 1 ? times.begin_many_cycles
+                                                                    : times.begin_cycles);
+  in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_ &&
+                            !ctas_share_sms);
+  l2_ = std::make_unique<L2Launch>(times, *device_.l2_cache(),
+                                   L2Launch::Shape{.clusters = clusters_.volume(),
+                                                   .resident = resident_clusters_,
+                                                   .in_steps = in_steps_,
+                                                   .pauses = in_steps_ && !lockstep_,
+                                                   .ctas_share_sms = ctas_share_sms,
+                                                   .places = places_});
+  if (lockstep_ && ctas_share_sms) lockstep_time_.emplace(capacity());
 }
 
 Grid::~Grid() {
@@ -227,6 +231,12 @@ uint32_t Grid::first_sm(uint64_t slot) const {
   if (!places_.empty()) return places_[slot % places_.size()].first_sm;
   return static_cast<uint32_t>(slot * configuration_.cluster.volume() %
                                device_.settings().sm_count);
+}
+
+uint64_t Grid::ctas_on_sm() const {
+  const uint64_t ctas = clusters_.volume() * configuration_.cluster.volume();
+  return std::clamp<uint64_t>(ceil_div(ctas, uint64_t{device_.settings().sm_count}), 1,
+                              ctas_per_sm_);
 }
 
 Cycle Grid::begin_of(uint64_t slot) const { return slot < begins_.size() ? begins_[slot] : 0; }
@@ -417,159 +427,6 @@ void Grid::run_independent(LaunchResult& result) {
       time_of_waves(durations, profiles, resident_clusters_, FreePlaces(cluster_ctas, gpcs_),
                     cluster_ctas, turnover, [&](uint64_t slot) { return begin_of(slot); });
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
-}
-
-void Grid::run_lockstep(LaunchResult& result) {
-  std::vector<std::unique_ptr<Cluster>>& running = running_;
-  while (now_ == 0 && running.size() < resident_clusters_) {
-    uint64_t index = 0;
-    if (!take_pending_cluster(index)) break;
-    const uint64_t slot = running.size();
-    running.push_back(std::make_unique<Cluster>(*this, index, slot, begin_of(slot)));
-  }
-  // At the level `races` the others go on for a while behind a fault, since what they do may race
-  // with what came before it.
-  const bool goes_on = device_.settings().checks == Checks::races;
-  std::exception_ptr first_fault;
-  Cycle last_step = kNever;
-  const TimingTable* const times = device_.settings().times();
-  const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
-  HostPool pool(host_threads(), device_.settings().pin_threads);
-  while (!running.empty()) {
-    const Cycle limit = now_ + costs::kLockstepQuantum;
-    std::vector<std::exception_ptr> faults(running.size());
-    std::vector<RunStatus> status(running.size(), RunStatus::reached_limit);
-    std::atomic<size_t> next{0};
-    pool.run([&](uint32_t) {
-      for (size_t i = next++; i < running.size(); i = next++) {
-        try {
-          status[i] = running[i]->run(limit);
-        } catch (...) {
-          faults[i] = std::current_exception();
-          status[i] = RunStatus::fault;
-        }
-      }
-    });
-    const auto end_all = [&] {
-      for (size_t i = 0; i < running.size(); ++i) end(*running[i], status[i]);
-    };
-    for (size_t i = 0; goes_on && i < running.size();) {
-      if (!faults[i]) {
-        ++i;
-        continue;
-      }
-      if (!first_fault) {
-        first_fault = faults[i];
-        last_step = limit + Cluster::kCyclesBehindFault;
-      }
-      end(*running[i], status[i]);
-      const auto at = static_cast<std::ptrdiff_t>(i);
-      running.erase(running.begin() + at);
-      status.erase(status.begin() + at);
-      faults.erase(faults.begin() + at);
-    }
-    const bool none_goes_on =
-        limit >= last_step ||
-        std::any_of(status.begin(), status.end(), [](RunStatus one) { return is_stuck(one); });
-    if (first_fault && none_goes_on) {
-      end_all();
-      std::rethrow_exception(first_fault);
-    }
-    for (size_t i = 0; i < running.size(); ++i) {
-      if (faults[i]) {
-        end_all();
-        std::rethrow_exception(faults[i]);
-      }
-      if (status[i] == RunStatus::livelock && can_wait_) {
-        status[i] = RunStatus::reached_limit;
-        result.status = RunStatus::waiting;
-        waiting_index_ = i;
-        running[i]->go_on();
-        continue;
-      }
-      if (is_stuck(status[i])) {
-        end_all();
-        result.status = status[i];
-        stuck_ = std::move(running[i]);
-        return;
-      }
-    }
-    // What is ordered among clusters happens between the steps, by time and then by cluster.
-    std::vector<Cluster::OrderedOperation> operations;
-    for (const auto& cluster : running) {
-      auto& own = cluster->ordered_operations();
-      std::move(own.begin(), own.end(), std::back_inserter(operations));
-      own.clear();
-    }
-    std::sort(operations.begin(), operations.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.time, a.cluster, a.sequence) < std::tie(b.time, b.cluster, b.sequence);
-    });
-    for (Cluster::OrderedOperation& operation : operations) {
-      try {
-        operation.action(std::max(operation.time + operation.latency, limit));
-      } catch (...) {
-        for (size_t i = 0; i < running.size(); ++i)
-          if (running[i]->index() == operation.cluster) status[i] = RunStatus::fault;
-        end_all();
-        throw;
-      }
-    }
-    now_ = limit;
-    if (l2_ != nullptr) {
-      std::vector<L2View*> views;
-      views.reserve(running.size());
-      for (const auto& cluster : running) views.push_back(&cluster->l2());
-      l2_->step(views);
-    }
-    for (size_t i = 0; i < running.size(); ++i) {
-      if (status[i] != RunStatus::finished) continue;
-      const ClusterStatistics& statistics = running[i]->statistics();
-      result.warp_instructions += statistics.warp_instructions;
-      result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
-      end(*running[i], status[i]);
-      if (l2_ != nullptr) {
-        l2_->finish(running[i]->index(), running[i]->l2());
-        const DemandProfile profile = running[i]->demand().profile(statistics.cycles);
-        tensor_use_.add(profile, static_cast<double>(running[i]->start()));
-        if (lockstep_time_) lockstep_time_->add(profile, running[i]->start(), running[i]->slot());
-      }
-      uint64_t index = 0;
-      // The next cluster lies where this one has lain; what that held of its SMs is given back.
-      const uint64_t slot = running[i]->slot();
-      running[i].reset();
-      if (take_pending_cluster(index))
-        running[i] = std::make_unique<Cluster>(*this, index, slot, now_ + turnover);
-    }
-    const uint64_t waiting =
-        result.status == RunStatus::waiting ? running[waiting_index_]->index() : 0;
-    std::erase(running, nullptr);
-    // Skip steps in which nothing happens.
-    Cycle earliest = kNever;
-    for (const auto& cluster : running) earliest = std::min(earliest, cluster->queue().next_time());
-    if (earliest != kNever && earliest > now_)
-      now_ = earliest / costs::kLockstepQuantum * costs::kLockstepQuantum;
-    if (result.status == RunStatus::waiting) {
-      waiting_index_ = static_cast<size_t>(
-          std::find_if(running.begin(), running.end(),
-                       [&](const auto& cluster) { return cluster->index() == waiting; }) -
-          running.begin());
-      return;
-    }
-    const bool none_is_ordered =
-        std::all_of(running.begin(), running.end(),
-                    [](const auto& cluster) { return cluster->ordered_operations().empty(); });
-    if (earliest == kNever && operations.empty() && none_is_ordered && !running.empty()) {
-      // All wait for what others of their SM hold, who wait as well.
-      result.status = RunStatus::deadlock;
-      for (size_t i = 0; i < running.size(); ++i) end(*running[i], RunStatus::deadlock);
-      if (first_fault) std::rethrow_exception(first_fault);
-      stuck_ = std::move(running.front());
-      return;
-    }
-  }
-  if (first_fault) std::rethrow_exception(first_fault);
-  result.alone_cycles = result.cycles;
-  if (lockstep_time_) result.cycles += lockstep_time_->missing();
 }
 
 uint32_t Grid::host_threads() const {

@@ -10,13 +10,13 @@
 #include <optional>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
+#include "common/simulator/clock/launch_time.hpp"
+#include "common/simulator/clock/tensor_clock.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/limits.hpp"
-#include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/settings.hpp"
-#include "common/simulator/machine/timing/launch_time.hpp"
-#include "common/simulator/machine/timing/tensor_clock.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 
@@ -42,6 +42,7 @@ struct LaunchConfiguration {
 
 class ClusterEndings;
 class L2Launch;
+class Lockstep;
 class OneWave;
 class Grid;
 
@@ -91,9 +92,7 @@ class Grid {
   /// Prints what a running cluster's threads have printed so far, if the order of clusters allows.
   void print_early(Cluster& cluster);
 
-  /// The device.
   [[nodiscard]] Device& device() { return device_; }
-  /// The kernel.
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   /// Its number among the launches of the device, from 0.
   [[nodiscard]] uint64_t number() const { return number_; }
@@ -109,6 +108,8 @@ class Grid {
   [[nodiscard]] uint64_t resident_clusters() const { return resident_clusters_; }
   /// CTAs that fit on an SM.
   [[nodiscard]] uint32_t ctas_per_sm() const { return ctas_per_sm_; }
+  /// CTAs that lie on an SM at once, if the launch's are spread over all of them.
+  [[nodiscard]] uint64_t ctas_on_sm() const;
   /// What the CTAs on an SM share; null where the launch has no two CTAs on one SM that compete for
   /// anything. Shared by clusters: only to be changed in ordered operations.
   [[nodiscard]] SmUnitState* sm_state(uint32_t sm) {
@@ -144,13 +145,17 @@ class Grid {
   /// Each sets the result's status.
   void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
+  /// Clusters that see each other (machine/lockstep.cpp).
   void run_lockstep(LaunchResult& result);
   /// Independent clusters of one wave, with a timing model (machine/one_wave.cpp).
   void run_together(LaunchResult& result);
+  friend class Lockstep;
   friend class OneWave;
   /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
   /// host thread.
   void end(Cluster& cluster, RunStatus status);
+  /// With a timing model: where and when the places begin, and what they share.
+  void share_time(const TimingTable& times, bool ctas_share_sms);
   /// Finds what code_rate() gives.
   void find_code_rates(const TimingTable& times);
   /// When the first cluster of a place begins.

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
+#include "common/simulator/clock/launch_time.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/timing/l2_launch.hpp"
-#include "common/simulator/machine/timing/launch_time.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/schedule/code_layout.hpp"
 
 namespace bw::sim {

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/isa/memory_order.hpp"
 #include "common/simulator/isa/vocabulary.hpp"
-#include "common/simulator/machine/types.hpp"
 #include "common/simulator/schedule/scoreboards.hpp"
 
 namespace bw::sim {
@@ -90,7 +90,7 @@ inline constexpr uint8_t kAwaitsLoads = 0b11;
 
 /// A decoded instruction.
 struct Instruction {
-  Handler execute;  ///< what executes it
+  Handler execute;
   const Operand* operands =
       nullptr;  ///< destinations first, in the order in which the binder added them
   const void* detail = nullptr;     ///< what the family decoded beyond this; owned by the kernel
@@ -99,12 +99,12 @@ struct Instruction {
   uint32_t target = 0;              ///< branch target (instruction index)
   uint32_t reconvergence = 0;       ///< where lanes meet again after a divergent branch
   uint32_t guard_offset_bytes = 0;  ///< of the guard's register
-  uint16_t operand_count = 0;       ///< how many operands
-  uint16_t cycles = 1;              ///< issue cost
-  uint8_t flags = 0;                ///< family-specific small constants
-  bool has_guard = false;           ///< whether a predicate guards it
-  bool guard_negated = false;       ///< whether the guard is negated
-  Effect effect = Effect::lane;     ///< who else sees what it does
+  uint16_t operand_count = 0;
+  uint16_t cycles = 1;           ///< issue cost
+  uint8_t flags = 0;             ///< family-specific small constants
+  bool has_guard = false;        ///< whether a predicate guards it
+  bool guard_negated = false;    ///< whether the guard is negated
+  Effect effect = Effect::lane;  ///< who else sees what it does
   /// Scoreboards (a bit each) whose loads have to be there before it starts: see Strand::arrives.
   /// Without a timing model these are all loads, for stores and atomics; with one, those of what it
   /// uses.

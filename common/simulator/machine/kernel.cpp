@@ -8,10 +8,10 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/clock/issue_latencies.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/timing/issue_latencies.hpp"
 #include "common/simulator/ptx/demangle.hpp"
 #include "common/simulator/ptx/lower_jumps.hpp"
 
@@ -29,14 +29,12 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDes
                          std::max(variable->alignment_bytes, kLeastAlignment),
                          variable->space == ptx::StateSpace::global);
     if (address == 0) {
-      throw SimulationError(
-          Report{FaultCode::device_memory_used_up,
-                 fmt::format("device memory is used up: variable {} of {} bytes does not fit",
-                             variable->name, variable->size_bytes),
-                 module_->name,
-                 {},
-                 "",
-                 "raise BW_SIM_MEMORY_GB"});
+      throw SimulationError(Report{
+          .code = FaultCode::device_memory_used_up,
+          .what = fmt::format("device memory is used up: variable {} of {} bytes does not fit",
+                              variable->name, variable->size_bytes),
+          .where = module_->name,
+          .fix = "raise BW_SIM_MEMORY_GB"});
     }
     addresses_[variable->name] = address;
     auto* const target = reinterpret_cast<std::byte*>(address);
@@ -86,13 +84,9 @@ const LoadedModule::Schedule* LoadedModule::schedule_of(const ptx::Function& fun
 Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(module) {
   function_ = module.ptx().find_function(name);
   if (function_ == nullptr || !function_->is_entry) {
-    throw SimulationError(
-        Report{FaultCode::kernel_unknown,
-               "module " + module.ptx().name + " has no kernel named " + std::string(name),
-               "",
-               {},
-               "",
-               ""});
+    throw SimulationError(Report{
+        .code = FaultCode::kernel_unknown,
+        .what = "module " + module.ptx().name + " has no kernel named " + std::string(name)});
   }
   name_ = ptx::readable_name(function_->name);
   KernelBuilder(*this, module, *function_).build();

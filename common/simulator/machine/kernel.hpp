@@ -48,7 +48,6 @@ class LoadedModule {
   /// Puts the function's instructions in that order when it is called first. Null without a timing
   /// model: the order is that of the text.
   [[nodiscard]] const Schedule* schedule_of(const ptx::Function& function) const;
-  /// The device's memory.
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
   /// What it runs on.
   [[nodiscard]] const MachineDescription& machine() const { return machine_; }
@@ -67,7 +66,7 @@ class LoadedModule {
 /// A parameter of an entry in its parameter buffer.
 struct ParameterLayout {
   size_t offset_bytes = 0;  ///< from the beginning, in bytes
-  size_t size_bytes = 0;    ///< how many bytes
+  size_t size_bytes = 0;
 };
 
 /// A kernel, decoded.
@@ -106,7 +105,6 @@ class Kernel {
   [[nodiscard]] size_t static_shared_bytes() const { return static_shared_bytes_; }
   /// Local memory of a thread.
   [[nodiscard]] size_t local_bytes() const { return local_bytes_; }
-  /// The kernel's parameters.
   [[nodiscard]] const std::vector<ParameterLayout>& parameters() const { return parameters_; }
   /// Bytes of all parameters.
   [[nodiscard]] size_t parameter_bytes() const { return parameter_bytes_; }

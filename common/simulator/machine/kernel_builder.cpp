@@ -10,10 +10,10 @@
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/late_read.hpp"
-#include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/ptx/demangle.hpp"
 #include "common/simulator/ptx/pending_reads.hpp"
 
@@ -236,12 +236,13 @@ void KernelBuilder::decode_instructions() {
     const std::string first = refused.front();
     refused.erase(refused.begin());
     throw SimulationError(
-        Report{FaultCode::form_not_executed,
-               fmt::format("kernel {} uses {} that cannot run here", kernel_.name(),
-                           counted(total, "instruction form")),
-               first, refused, "",
-               "run this kernel on hardware, or replace the instruction; "
-               "common/simulator/README.md says what is modelled and how to add a form"});
+        Report{.code = FaultCode::form_not_executed,
+               .what = fmt::format("kernel {} uses {} that cannot run here", kernel_.name(),
+                                   counted(total, "instruction form")),
+               .where = first,
+               .details = refused,
+               .fix = "run this kernel on hardware, or replace the instruction; "
+                      "common/simulator/README.md says what is modelled and how to add a form"});
   }
   for (size_t index = 0; index < sources.size(); ++index)
     kernel_.code_[index].operands = kernel_.operands_.data() + first_operand_[index];

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 
@@ -79,10 +79,10 @@ inline constexpr uint64_t kNoOperation = ~uint64_t{0};
 /// Who acts: some lanes of a warp by an instruction. What an asynchronous unit does later has the
 /// origin of the instruction that issued it.
 struct Origin {
-  const Instruction* instruction = nullptr;  ///< what was executed
-  uint16_t cta_rank = 0;                     ///< rank of the CTA in its cluster
-  uint16_t warp = 0;                         ///< number of the warp in its CTA
-  LaneMask lanes = 0;                        ///< the threads of the warp that take part
+  const Instruction* instruction = nullptr;
+  uint16_t cta_rank = 0;  ///< rank of the CTA in its cluster
+  uint16_t warp = 0;      ///< number of the warp in its CTA
+  LaneMask lanes = 0;     ///< the threads of the warp that take part
 };
 
 /// Bytes that an operation reads or writes.
@@ -98,9 +98,9 @@ struct MemoryRange {
 struct TensorRange {
   uint16_t cta_rank = 0;  ///< whose Tensor Memory
   uint16_t lane = 0;      ///< the first lane
-  uint16_t lanes = 0;     ///< how many lanes
-  uint16_t column = 0;    ///< the first column
-  uint16_t columns = 0;   ///< how many columns
+  uint16_t lanes = 0;
+  uint16_t column = 0;  ///< the first column
+  uint16_t columns = 0;
   bool reads = false;     ///< whether it is read
   bool writes = false;    ///< whether it is written
   const char* role = "";  ///< "D", "A", "scale factors of B", ...
@@ -109,9 +109,9 @@ struct TensorRange {
 /// A CTA begins or has ended.
 struct CtaEvent {
   static constexpr EventKind kKind = EventKind::cta;  ///< the kind under which observers ask for it
-  const Cta& cta;                                     ///< the CTA
-  Cycle cycle = 0;                                    ///< when it happened
-  bool starts = false;                                ///< whether it starts or ends
+  const Cta& cta;
+  Cycle cycle = 0;
+  bool starts = false;  ///< whether it starts or ends
 };
 
 /// A strand has run through instructions of one source line (one `.loc`).
@@ -127,8 +127,8 @@ struct RunEvent {
 struct WaitEvent {
   /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::wait;
-  Origin origin{};     ///< who did it, and where
-  Cycle cycle = 0;     ///< when it happened
+  Origin origin{};  ///< who did it, and where
+  Cycle cycle = 0;
   const Wait& wait;    ///< what it waits or has waited for
   bool wakes = false;  ///< whether this ends the wait
   Wake wake{};         ///< when it wakes: why
@@ -151,15 +151,15 @@ struct MbarrierEvent {
     complete,           ///< the phase `phase` is complete
     test,               ///< one execution of test_wait or try_wait
   };
-  Operation operation = Operation::init;  ///< what was done
-  Origin origin{};                        ///< who did it, and where
-  Cycle cycle = 0;                        ///< when it happened
-  uint16_t cta_rank = 0;                  ///< of the CTA that holds the barrier
-  uint32_t offset_bytes = 0;              ///< in its shared window
-  uint32_t slot = 0;      ///< small number of the object, unique in its CTA while it lives
-  uint64_t phase = 0;     ///< number of the phase that the operation belongs to
-  uint32_t expected = 0;  ///< arrivals of a phase
-  int32_t pending = 0;    ///< arrivals that are missing
+  Operation operation = Operation::init;
+  Origin origin{};  ///< who did it, and where
+  Cycle cycle = 0;
+  uint16_t cta_rank = 0;      ///< of the CTA that holds the barrier
+  uint32_t offset_bytes = 0;  ///< in its shared window
+  uint32_t slot = 0;          ///< small number of the object, unique in its CTA while it lives
+  uint64_t phase = 0;         ///< number of the phase that the operation belongs to
+  uint32_t expected = 0;      ///< arrivals of a phase
+  int32_t pending = 0;        ///< arrivals that are missing
   /// Bytes that were announced and have not landed; negative where they landed first.
   int64_t tx_bytes = 0;
   uint64_t amount = 0;       ///< init, arrivals: count; expect_tx, complete_tx: bytes
@@ -175,14 +175,14 @@ struct MbarrierEvent {
 struct BarrierEvent {
   /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::barrier;
-  Origin origin{};          ///< of a completion: of the arrival or exit that completed it
-  Cycle cycle = 0;          ///< when it happened
+  Origin origin{};  ///< of a completion: of the arrival or exit that completed it
+  Cycle cycle = 0;
   bool of_cluster = false;  ///< whether it is the cluster's
   bool completes = false;   ///< whether the phase completes
   bool waits = false;       ///< an arrival that also waits
   uint32_t id = 0;          ///< of a named barrier
-  uint32_t threads = 0;     ///< that take part
-  uint64_t phase = 0;       ///< number of the phase, from 0
+  uint32_t threads = 0;
+  uint64_t phase = 0;  ///< number of the phase, from 0
 };
 
 /// Which unit copies.
@@ -194,18 +194,18 @@ enum class CopyDirection : uint8_t { load, store, reduce, shared_to_shared };
 struct CopySignal {
   uint16_t cta_rank = 0;      ///< rank of the CTA in its cluster
   uint32_t offset_bytes = 0;  ///< from the beginning, in bytes
-  uint32_t bytes = 0;         ///< how many bytes
+  uint32_t bytes = 0;
 };
 
 /// What a copy moves. `id` is unique in its cluster.
 struct CopyDescription {
-  uint64_t id = 0;                                ///< number that joins the events of one
-  CopyUnit unit = CopyUnit::bulk;                 ///< which unit copies
+  uint64_t id = 0;  ///< number that joins the events of one
+  CopyUnit unit = CopyUnit::bulk;
   CopyDirection direction = CopyDirection::load;  ///< from where to where
-  uint64_t bytes = 0;                             ///< how many bytes
-  std::vector<MemoryRange> sources;               ///< what is read
-  std::vector<MemoryRange> destinations;          ///< what is written
-  std::vector<CopySignal> signals;                ///< which barriers it tells
+  uint64_t bytes = 0;
+  std::vector<MemoryRange> sources;
+  std::vector<MemoryRange> destinations;
+  std::vector<CopySignal> signals;  ///< which barriers it tells
   /// `sources` row by row without gaps, where these have any; only for observers that want
   /// EventKind::footprint.
   std::vector<MemoryRange> source_rows, destination_rows;  ///< the same of `destinations`
@@ -221,8 +221,8 @@ struct CopyEvent {
   enum class Stage : uint8_t { issued, read, landed };
   Stage stage = Stage::issued;  ///< how far it has come
   Origin origin{};              ///< who did it, and where
-  Cycle cycle = 0;              ///< when it happened
-  const CopyDescription& copy;  ///< the copy
+  Cycle cycle = 0;
+  const CopyDescription& copy;
 };
 
 /// tcgen05.mma, tcgen05.cp or tcgen05.shift is issued or complete.
@@ -231,18 +231,18 @@ struct TensorCoreEvent {
   static constexpr EventKind kKind = EventKind::tensor_core;
   /// What can be done.
   enum class Operation : uint8_t { mma, copy, shift };
-  Operation operation = Operation::mma;  ///< what was done
-  bool completes = false;                ///< whether the phase completes
-  Origin origin{};                       ///< who did it, and where
-  Cycle cycle = 0;                       ///< when it happened
-  Cycle completion = 0;                  ///< when it will be, or is, complete
-  uint64_t id = 0;                       ///< unique in its CTA
-  int group = 1;                         ///< cta_group
-  const char* kind = "";                 ///< of an MMA: "f16", ...
-  uint32_t m = 0;                        ///< rows
-  uint32_t n = 0;                        ///< columns
-  uint32_t k = 0;                        ///< depth
-  bool accumulate = false;               ///< whether it adds to D
+  Operation operation = Operation::mma;
+  bool completes = false;  ///< whether the phase completes
+  Origin origin{};         ///< who did it, and where
+  Cycle cycle = 0;
+  Cycle completion = 0;     ///< when it will be, or is, complete
+  uint64_t id = 0;          ///< unique in its CTA
+  int group = 1;            ///< cta_group
+  const char* kind = "";    ///< of an MMA: "f16", ...
+  uint32_t m = 0;           ///< rows
+  uint32_t n = 0;           ///< columns
+  uint32_t k = 0;           ///< depth
+  bool accumulate = false;  ///< whether it adds to D
   /// First column, and how many.
   uint32_t column = 0, columns = 0;  ///< of Tensor Memory that it writes, in each CTA of the group
   /// Shared memory that it reads: A and B of each CTA. Of an MMA, only when it is issued.
@@ -268,14 +268,14 @@ struct TensorMemoryEvent {
     wait_load,
     wait_store,
   };
-  Operation operation = Operation::alloc;  ///< what was done
-  Origin origin{};                         ///< who did it, and where
-  Cycle cycle = 0;                         ///< when it happened
-  uint32_t column = 0;                     ///< the first column
-  uint32_t columns = 0;                    ///< how many columns
-  uint32_t lane = 0;                       ///< the first lane
-  uint32_t lane_count = 0;                 ///< how many lanes
-  Cycle done = 0;                          ///< load, store: when a wait for it may pass
+  Operation operation = Operation::alloc;
+  Origin origin{};  ///< who did it, and where
+  Cycle cycle = 0;
+  uint32_t column = 0;  ///< the first column
+  uint32_t columns = 0;
+  uint32_t lane = 0;  ///< the first lane
+  uint32_t lane_count = 0;
+  Cycle done = 0;  ///< load, store: when a wait for it may pass
   /// alloc: where in the CTA's shared window the address is written.
   uint32_t shared_offset_bytes = 0;
 };
@@ -286,10 +286,10 @@ struct GroupEvent {
   static constexpr EventKind kKind = EventKind::group;
   /// Which unit forms the groups.
   enum class Unit : uint8_t { bulk, cp_async, wgmma, tensor_core };
-  Unit unit = Unit::bulk;  ///< which unit copies
-  bool waits = false;      ///< whether it waits
-  Origin origin{};         ///< who did it, and where
-  Cycle cycle = 0;         ///< when it happened
+  Unit unit = Unit::bulk;
+  bool waits = false;  ///< whether it waits
+  Origin origin{};     ///< who did it, and where
+  Cycle cycle = 0;
   uint32_t allowed = 0;    ///< wait: groups that may be pending
   bool read_only = false;  ///< wait: for the sources only (.read)
   // tcgen05.commit:
@@ -318,7 +318,7 @@ struct FenceEvent {
   static constexpr EventKind kKind = EventKind::fence;
   FenceKind kind = FenceKind::thread;  ///< which one it is
   Origin origin{};                     ///< who did it, and where
-  Cycle cycle = 0;                     ///< when it happened
+  Cycle cycle = 0;
   /// proxy_tensormap with .acquire, and cp_fenceproxy: device address of the map; else 0.
   uint64_t address = 0;
 };
@@ -327,10 +327,10 @@ struct FenceEvent {
 struct AccessEvent {
   /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::access;
-  Origin origin{};                                    ///< who did it, and where
-  Cycle cycle = 0;                                    ///< when it happened
-  AddressSpace space = AddressSpace::generic;         ///< as the instruction says it
-  Access access = Access::read;                       ///< what is done
+  Origin origin{};  ///< who did it, and where
+  Cycle cycle = 0;
+  AddressSpace space = AddressSpace::generic;  ///< as the instruction says it
+  Access access = Access::read;
   bool atomic = false;                                ///< whether it is atomic
   uint32_t bytes = 0;                                 ///< of each lane
   const std::array<uint64_t, kWarpLanes>& addresses;  ///< of the lanes of the origin
@@ -363,9 +363,9 @@ struct OrderEvent {
     wgmma_fence,              ///< wgmma.fence
     wgmma_issue,              ///< a warp issues its part of a wgmma.mma_async
   };
-  Operation operation = Operation::warp_sync;  ///< what was done
-  Origin origin{};                             ///< who did it, and where
-  Cycle cycle = 0;                             ///< when it happened
+  Operation operation = Operation::warp_sync;
+  Origin origin{};  ///< who did it, and where
+  Cycle cycle = 0;
   /// Of what takes effect later, unique in the cluster.
   uint64_t id = kNoOperation;
   uint64_t phase = 0;         ///< of the barrier

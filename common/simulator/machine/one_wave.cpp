@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/clock/l2_launch.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/host_pool.hpp"
-#include "common/simulator/machine/timing/l2_launch.hpp"
 
 namespace bw::sim {
 namespace {

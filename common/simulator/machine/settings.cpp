@@ -12,13 +12,10 @@ namespace bw::sim {
 namespace {
 
 [[noreturn]] void refuse(const char* name, const char* value, const std::string& allowed) {
-  throw SimulationError(Report{FaultCode::setting_invalid,
-                               std::string("the environment variable ") + name + " is \"" + value +
-                                   "\", which is not " + allowed,
-                               "",
-                               {},
-                               "",
-                               "set it to an allowed value or unset it"});
+  throw SimulationError(Report{.code = FaultCode::setting_invalid,
+                               .what = std::string("the environment variable ") + name + " is \"" +
+                                       value + "\", which is not " + allowed,
+                               .fix = "set it to an allowed value or unset it"});
 }
 
 uint64_t read_number(const char* name, uint64_t fallback, uint64_t least, uint64_t most) {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "common/simulator/base/event_number.hpp"
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 

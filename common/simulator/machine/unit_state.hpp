@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 

@@ -30,7 +30,6 @@ class Warnings {
     if (is_new) list_.push_back({make(), 0});
     ++list_[found->second].count;
   }
-  /// All of them.
   [[nodiscard]] std::vector<Warning>& list() { return list_; }
 
  private:

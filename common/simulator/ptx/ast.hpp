@@ -54,20 +54,20 @@ struct Variable {
   };
   std::string name;                       ///< the name in the source
   StateSpace space = StateSpace::global;  ///< which memory
-  ScalarType type = ScalarType::b8;       ///< its type
-  size_t alignment_bytes = 1;             ///< least alignment
-  size_t size_bytes = 0;                  ///< 0 for `.extern .shared` arrays of unknown size
-  bool is_extern = false;                 ///< whether another module defines it
-  Linkage linkage = Linkage::local;       ///< who else sees it
-  std::vector<std::byte> initial;         ///< empty: zero-initialised; else size_bytes bytes
-  std::vector<Relocation> relocations;    ///< addresses in its initial value
-  uint32_t line = 0;                      ///< line of the source
+  ScalarType type = ScalarType::b8;
+  size_t alignment_bytes = 1;           ///< least alignment
+  size_t size_bytes = 0;                ///< 0 for `.extern .shared` arrays of unknown size
+  bool is_extern = false;               ///< whether another module defines it
+  Linkage linkage = Linkage::local;     ///< who else sees it
+  std::vector<std::byte> initial;       ///< empty: zero-initialised; else size_bytes bytes
+  std::vector<Relocation> relocations;  ///< addresses in its initial value
+  uint32_t line = 0;                    ///< line of the source
 };
 
 /// A register and its type.
 struct Register {
-  std::string name;                   ///< "%rd12"
-  ScalarType type = ScalarType::b32;  ///< its type
+  std::string name;  ///< "%rd12"
+  ScalarType type = ScalarType::b32;
 };
 
 struct Function;

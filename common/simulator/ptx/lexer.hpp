@@ -26,8 +26,8 @@ struct Token {
   TokenKind kind = TokenKind::end;  ///< which one it is
   bool is_unsigned = false;         ///< whether it has a suffix that says so
   uint64_t value = 0;               ///< of a number
-  std::string_view text;            ///< the text
-  TextPosition position;            ///< where in the source
+  std::string_view text;
+  TextPosition position;  ///< where in the source
 
   /// True for this punctuation, word or directive.
   [[nodiscard]] bool is(std::string_view spelling) const noexcept {

@@ -25,7 +25,7 @@ struct Symbol {
 
 /// A use of a label that stands further down, to be resolved when its scope ends.
 struct LabelUse {
-  std::string_view name;     ///< its name
+  std::string_view name;
   uint32_t instruction = 0;  ///< index of the branch
   int32_t entry = -1;        ///< which entry of a brx.idx table; -1: the branch's own target
   TextPosition position;     ///< where in the source

@@ -23,9 +23,7 @@ class Source {
   /// A text and the name for messages.
   Source(std::string_view text, std::string name);
 
-  /// The text.
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// Its name.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// Throws SimulationError{parse}: `what` is wrong at `position`, `expected` is what may stand

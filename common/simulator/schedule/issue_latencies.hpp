@@ -17,7 +17,7 @@ struct PipeTimes {
   uint32_t busy = 1;      ///< cycles of these that other warps cannot have it
 };
 
-/// A machine's latencies, in cycles. machine/timing/issue_latencies.hpp fills them from its table.
+/// A machine's latencies, in cycles. clock/issue_latencies.hpp fills them from its table.
 struct IssueLatencies {
   std::array<PipeTimes, kPipeCount> pipes;  ///< by Pipe
   uint32_t other_pipe = 0;                  ///< more, when another pipe uses a result of arithmetic

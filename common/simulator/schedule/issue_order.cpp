@@ -287,80 +287,60 @@ class IssueOrder {
     }
   }
 
+  // ---- The list
+
   using Candidate = std::pair<uint32_t, uint32_t>;  // key, node
+  static constexpr auto kAdd = static_cast<size_t>(Pipe::add);
+  static constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
+  static constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
+
+  /// The list of a region as it grows.
+  struct List {
+    uint32_t first = 0;  ///< of the region
+    uint32_t place = 0;  ///< of the next node
+    uint32_t time = 0;
+    std::array<uint32_t, kPipeCount> free_at{};
+    /// By time, then by place.
+    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> later;
+    /// By pipe: longest way first, then by place.
+    std::array<std::priority_queue<Candidate>, kPipeCount> ready;
+    // Registers of loads: of those that have been issued and are not used yet, of all that have
+    // been issued, and how many there may be of the first.
+    uint32_t loaded = 0, issued = 0, most_loaded = 0;
+  };
 
   void list_schedule(uint32_t first, uint32_t count) {
+    begin_list(first, count);
+    while (list_.place != first + count) {
+      take_what_is_due();
+      hold_what_is_too_much();
+      list_.free_at[kAdd] = std::min(list_.free_at[kAlu], list_.free_at[kMultiply]);
+      const auto [pipe, next_time] = choose_pipe();
+      if (pipe != kPipeCount) {
+        const uint32_t n = ~list_.ready[pipe].top().second;
+        list_.ready[pipe].pop();
+        issue(n, pipe != kAdd                                      ? pipe
+                 : list_.free_at[kAlu] <= list_.free_at[kMultiply] ? kAlu
+                                                                   : kMultiply);
+      } else if (next_time != std::numeric_limits<uint32_t>::max()) {
+        list_.time = next_time;
+      } else {
+        issue_held();
+      }
+    }
+  }
+
+  void begin_list(uint32_t first, uint32_t count) {
+    list_ = {};
+    list_.first = list_.place = first;
     earliest_.assign(count, 0);
-    std::array<uint32_t, kPipeCount> free_at{};
-    // By time, then by place; per pipe: longest way first, then by place.
-    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> later;
-    std::array<std::priority_queue<Candidate>, kPipeCount> ready;
-    const auto offer = [&](uint32_t n) { later.push({earliest_[n], n}); };
-    uint32_t place = first;
-    uint32_t time = 0;
-    // Registers of loads: of those that have been issued and are not used yet, and of all that have
-    // been issued.
-    uint32_t loaded = 0, issued = 0;
+    held_.clear();
     const uint32_t others =
         std::min(pressure_.before[first], pressure_.before[first + count]) + kStackRegisters;
-    const uint32_t most_loaded =
+    list_.most_loaded =
         std::max(kSpareRegisters, pressure_.limit - std::min(pressure_.limit, others));
-    size_t next_use = 0, next_write = 0;
-    use_begin_.assign(count + 1, 0);
-    write_begin_.assign(count + 1, 0);
-    for (uint32_t n = 0; n < count; ++n) {  // they lie in the order of the nodes
-      while (next_use < value_uses_.size() && value_uses_[next_use].node == n) ++next_use;
-      while (next_write < value_writes_.size() && value_writes_[next_write].node == n) ++next_write;
-      use_begin_[n + 1] = static_cast<uint32_t>(next_use);
-      write_begin_[n + 1] = static_cast<uint32_t>(next_write);
-    }
-    const auto registers_of = [&](uint32_t n) {
-      uint32_t sum = 0;
-      for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
-        if (values_[value_writes_[w].value].readers != 0)
-          sum += values_[value_writes_[w].value].weight;
-      return sum;
-    };
-    find_load_registers(first, count, registers_of);
-    const auto count_registers = [&](uint32_t n) {
-      for (uint32_t u = use_begin_[n]; u < use_begin_[n + 1]; ++u) {
-        Value& value = values_[value_uses_[u].value];
-        if (--value.readers == 0 && value.is_loaded) loaded -= value.weight;
-      }
-      if (nodes_[first + n].motion.loads_from == LoadedFrom::nothing) return;
-      loaded += registers_of(n);
-      issued += registers_of(n);
-      for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
-        values_[value_writes_[w].value].is_loaded = values_[value_writes_[w].value].readers != 0;
-    };
-    // A load, and what computes its address alone, waits until it and all before it have registers.
-    const auto is_too_much = [&](uint32_t n) {
-      return load_registers_[n] != 0 && load_registers_[n] > issued && issued != 0 &&
-             loaded + load_registers_[n] - issued > most_loaded;
-    };
-    held_.clear();
-    std::vector<uint32_t>& freed = scratch_;
-    // Emits a node at `at`; what costs nothing follows at once.
-    const auto emit = [&](uint32_t n, uint32_t at) {
-      freed.assign(1, n);
-      while (!freed.empty()) {
-        const uint32_t done = freed.back();
-        freed.pop_back();
-        order_[place++] = first + done;
-        count_registers(done);
-        const bool is_free = nodes_[first + done].cost.instructions == 0;
-        const uint32_t from = is_free ? earliest_[done] : at;
-        for (uint32_t e = edge_begin_[done]; e < edge_begin_[done + 1]; ++e) {
-          const Edge& edge = sorted_edges_[e];
-          earliest_[edge.to] = std::max(earliest_[edge.to], from + edge.cycles);
-          if (--waits_for_[edge.to] != 0) continue;
-          if (nodes_[first + edge.to].cost.instructions == 0)
-            freed.push_back(edge.to);
-          else
-            offer(edge.to);
-        }
-      }
-    };
+    find_uses_and_writes(count);
+    find_load_registers(first, count, [&](uint32_t n) { return registers_of(n); });
     roots_.clear();
     for (uint32_t n = 0; n < count; ++n)
       if (waits_for_[n] == 0) roots_.push_back(n);
@@ -370,62 +350,129 @@ class IssueOrder {
       else
         offer(n);
     }
-    constexpr auto kAdd = static_cast<size_t>(Pipe::add);
-    constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
-    constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
-    while (place != first + count) {
-      while (!later.empty() && later.top().first <= time) {
-        const uint32_t n = later.top().second;
-        later.pop();
-        ready[IssueNodes::unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
-      }
-      // What was held back comes again when registers are free.
-      std::erase_if(held_, [&](uint32_t n) {
-        if (is_too_much(n)) return false;
-        ready[IssueNodes::unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
-        return true;
-      });
-      for (auto& queue : ready)
-        while (!queue.empty() && is_too_much(~queue.top().second)) {
-          held_.push_back(~queue.top().second);
-          queue.pop();
-        }
-      free_at[kAdd] = std::min(free_at[kAlu], free_at[kMultiply]);
-      size_t best = kPipeCount;
-      uint32_t next_time = later.empty() ? std::numeric_limits<uint32_t>::max() : later.top().first;
-      for (size_t pipe = 0; pipe < kPipeCount; ++pipe) {
-        if (ready[pipe].empty()) continue;
-        if (free_at[pipe] > time)
-          next_time = std::min(next_time, free_at[pipe]);
-        else if (best == kPipeCount || ready[pipe].top() > ready[best].top())
-          best = pipe;
-      }
-      if (best == kPipeCount && next_time == std::numeric_limits<uint32_t>::max()) {
-        // Nothing else can free registers: the first in the order of the text goes on.
-        const auto earliest = std::min_element(held_.begin(), held_.end());
-        const uint32_t n = *earliest;
-        held_.erase(earliest);
-        const size_t unit = IssueNodes::unit_of(nodes_[first + n].cost.pipe);
-        time = std::max(time, free_at[unit]);
-        free_at[unit] = time + nodes_[first + n].interval;
-        emit(n, time);
-        time += nodes_[first + n].cost.instructions;
-        continue;
-      }
-      if (best == kPipeCount) {
-        time = next_time;
-        continue;
-      }
-      const uint32_t n = ~ready[best].top().second;
-      ready[best].pop();
-      const Node& node = nodes_[first + n];
-      const size_t unit = best != kAdd                          ? best
-                          : free_at[kAlu] <= free_at[kMultiply] ? kAlu
-                                                                : kMultiply;
-      free_at[unit] = time + node.interval;
-      emit(n, time);
-      time += node.cost.instructions;
+  }
+
+  /// By node: where its uses and writes of values lie, which are in the order of the nodes.
+  void find_uses_and_writes(uint32_t count) {
+    size_t next_use = 0, next_write = 0;
+    use_begin_.assign(count + 1, 0);
+    write_begin_.assign(count + 1, 0);
+    for (uint32_t n = 0; n < count; ++n) {
+      while (next_use < value_uses_.size() && value_uses_[next_use].node == n) ++next_use;
+      while (next_write < value_writes_.size() && value_writes_[next_write].node == n) ++next_write;
+      use_begin_[n + 1] = static_cast<uint32_t>(next_use);
+      write_begin_[n + 1] = static_cast<uint32_t>(next_write);
     }
+  }
+
+  /// Registers that a node writes and another one of the region reads.
+  [[nodiscard]] uint32_t registers_of(uint32_t n) const {
+    uint32_t sum = 0;
+    for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
+      if (values_[value_writes_[w].value].readers != 0)
+        sum += values_[value_writes_[w].value].weight;
+    return sum;
+  }
+
+  void count_registers(uint32_t n) {
+    for (uint32_t u = use_begin_[n]; u < use_begin_[n + 1]; ++u) {
+      Value& value = values_[value_uses_[u].value];
+      if (--value.readers == 0 && value.is_loaded) list_.loaded -= value.weight;
+    }
+    if (nodes_[list_.first + n].motion.loads_from == LoadedFrom::nothing) return;
+    list_.loaded += registers_of(n);
+    list_.issued += registers_of(n);
+    for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
+      values_[value_writes_[w].value].is_loaded = values_[value_writes_[w].value].readers != 0;
+  }
+
+  /// A load, and what computes its address alone, waits until it and all before it have registers.
+  [[nodiscard]] bool is_too_much(uint32_t n) const {
+    return load_registers_[n] != 0 && load_registers_[n] > list_.issued && list_.issued != 0 &&
+           list_.loaded + load_registers_[n] - list_.issued > list_.most_loaded;
+  }
+
+  void offer(uint32_t n) { list_.later.push({earliest_[n], n}); }
+
+  void make_ready(uint32_t n) {
+    list_.ready[IssueNodes::unit_of(nodes_[list_.first + n].cost.pipe)].push({priority_[n], ~n});
+  }
+
+  /// Emits a node at `at`; what costs nothing follows at once.
+  void emit(uint32_t n, uint32_t at) {
+    std::vector<uint32_t>& freed = scratch_;
+    freed.assign(1, n);
+    while (!freed.empty()) {
+      const uint32_t done = freed.back();
+      freed.pop_back();
+      order_[list_.place++] = list_.first + done;
+      count_registers(done);
+      const bool is_free = nodes_[list_.first + done].cost.instructions == 0;
+      const uint32_t from = is_free ? earliest_[done] : at;
+      for (uint32_t e = edge_begin_[done]; e < edge_begin_[done + 1]; ++e) {
+        const Edge& edge = sorted_edges_[e];
+        earliest_[edge.to] = std::max(earliest_[edge.to], from + edge.cycles);
+        if (--waits_for_[edge.to] != 0) continue;
+        if (nodes_[list_.first + edge.to].cost.instructions == 0)
+          freed.push_back(edge.to);
+        else
+          offer(edge.to);
+      }
+    }
+  }
+
+  void take_what_is_due() {
+    while (!list_.later.empty() && list_.later.top().first <= list_.time) {
+      const uint32_t n = list_.later.top().second;
+      list_.later.pop();
+      make_ready(n);
+    }
+  }
+
+  /// Holds loads back that have no registers. What was held back comes again when some are free.
+  void hold_what_is_too_much() {
+    std::erase_if(held_, [&](uint32_t n) {
+      if (is_too_much(n)) return false;
+      make_ready(n);
+      return true;
+    });
+    for (auto& queue : list_.ready)
+      while (!queue.empty() && is_too_much(~queue.top().second)) {
+        held_.push_back(~queue.top().second);
+        queue.pop();
+      }
+  }
+
+  /// The free pipe with the longest way, or kPipeCount; and when the next one may be free.
+  [[nodiscard]] std::pair<size_t, uint32_t> choose_pipe() const {
+    size_t best = kPipeCount;
+    uint32_t next_time =
+        list_.later.empty() ? std::numeric_limits<uint32_t>::max() : list_.later.top().first;
+    for (size_t pipe = 0; pipe < kPipeCount; ++pipe) {
+      if (list_.ready[pipe].empty()) continue;
+      if (list_.free_at[pipe] > list_.time)
+        next_time = std::min(next_time, list_.free_at[pipe]);
+      else if (best == kPipeCount || list_.ready[pipe].top() > list_.ready[best].top())
+        best = pipe;
+    }
+    return {best, next_time};
+  }
+
+  void issue(uint32_t n, size_t unit) {
+    const Node& node = nodes_[list_.first + n];
+    list_.free_at[unit] = list_.time + node.interval;
+    emit(n, list_.time);
+    list_.time += node.cost.instructions;
+  }
+
+  /// Nothing else can free registers: the first in the order of the text goes on.
+  void issue_held() {
+    const auto earliest = std::min_element(held_.begin(), held_.end());
+    const uint32_t n = *earliest;
+    held_.erase(earliest);
+    const size_t unit = IssueNodes::unit_of(nodes_[list_.first + n].cost.pipe);
+    list_.time = std::max(list_.time, list_.free_at[unit]);
+    issue(n, unit);
   }
 
   const IssueNodes& in_;
@@ -434,6 +481,7 @@ class IssueOrder {
   const std::vector<Node>& nodes_;
   const RegisterPressure& pressure_;
   std::vector<uint32_t> order_;  ///< the old index of each place
+  List list_;
   // Of the region at hand; nodes are counted from its first instruction.
   std::vector<Edge> edges_, sorted_edges_;
   std::vector<uint32_t> edge_begin_, waits_for_, priority_, earliest_, scratch_, roots_;

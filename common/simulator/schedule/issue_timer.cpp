@@ -113,6 +113,23 @@ class IssueTimer {
     Pipe pipe = Pipe::none;
   };
 
+  struct Operands {
+    uint32_t at = 0;      ///< when all of them are there
+    uint32_t issued = 0;  ///< when the last of them was issued
+    Pipe pipe = Pipe::none;
+    uint8_t awaits = 0;
+    uint8_t loads = 0;  ///< what passes through an instruction that costs nothing
+  };
+
+  /// A block as it is timed, instruction by instruction.
+  struct Progress {
+    std::array<uint32_t, kPipeCount> free_at{};
+    std::array<uint32_t, kPipeCount> busy{};  ///< in the region at hand
+    uint32_t time = 0;
+    uint32_t slots = 0;  ///< of the region at hand
+    uint32_t previous = kNoIndex, previous_at = 0;
+  };
+
   void time_block(uint32_t b) {
     const ptx::BasicBlock& block = graph_.blocks[b];
     ++stamp_;
@@ -125,77 +142,97 @@ class IssueTimer {
       }
     }
     enter_loads(block);
-    std::array<uint32_t, kPipeCount> free_at{};
-    std::array<uint32_t, kPipeCount> busy{};
-    uint32_t time = 0, slots = 0;
-    constexpr auto kAdd = static_cast<size_t>(Pipe::add);
-    constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
-    constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
-    uint32_t previous = kNoIndex, previous_at = 0;
+    Progress progress;
     const bool has_branch = ends_block(function_.instructions[block.last - 1].form().transfer);
     for (uint32_t i = block.first; i < block.last; ++i) {
-      const Node& node = nodes_[i];
-      IssueTimes& out = result_[i];
-      out = {};
       const bool is_last = i + 1 == block.last;
       const bool is_branch = is_last && has_branch;
       const bool is_predicated = is_branch && block_ends_[b].is_predicated;
-      Operands operands = look_at(node, is_branch && !is_predicated);
-      out.awaits = operands.awaits;
-      if (operands.awaits != 0) forget_loads(operands.awaits);
-      if (node.motion.loads_from != LoadedFrom::nothing && scoreboards_[i] == kNoScoreboard)
-        scoreboards_[i] = node.merged == 0 ? scoreboard_of_merged_[node.merged_first]
-                                           : choose_scoreboard(node.motion.loads_from);
-      if (node.merged > 1) scoreboard_of_merged_[node.merged_first] = scoreboards_[i];
-      out.scoreboard = scoreboards_[i];
-      out.merged = node.merged;
-      uint32_t at = is_predicated ? std::max(time, operands.at) : time;
-      if (is_predicated) time = at;
-      if (node.cost.instructions != 0 && !is_predicated) {
-        const size_t pipe = IssueNodes::unit_of(node.cost.pipe);
-        const size_t unit = pipe != kAdd                          ? pipe
-                            : free_at[kAlu] <= free_at[kMultiply] ? kAlu
-                                                                  : kMultiply;
-        at = std::max({time, operands.at, free_at[unit]}) + node.prepare;
-        free_at[unit] = at + node.interval;
-        busy[static_cast<size_t>(node.cost.pipe)] += node.busy;
-        slots += node.cost.instructions;
-        time = at + node.cost.instructions + node.hold;
-        operands.pipe = node.cost.pipe;
-      }
-      if (previous != kNoIndex)
-        result_[previous].cycles = static_cast<uint16_t>(at - previous_at);
+      result_[i] = {};
+      Operands operands = look_at(nodes_[i], is_branch && !is_predicated);
+      await_operands(i, operands);
+      const uint32_t at = issue(nodes_[i], operands, is_predicated, progress);
+      if (progress.previous != kNoIndex)
+        result_[progress.previous].cycles = static_cast<uint16_t>(at - progress.previous_at);
       else
         entry_wait_ = at;
-      const bool is_free = node.cost.instructions == 0;
-      for (const uint32_t reg : in_.written_by(node)) {
-        if (node.motion.loads_from != LoadedFrom::nothing) {
-          // A branch waits for the answer of a test itself, as for a unit's.
-          set_ready(reg, at + 1, at, node.motion.is_fixed ? Pipe::load_store : Pipe::none);
-          load(reg, scoreboard_bit(i));
-        } else {
-          if (!is_free) loaded_[reg] = 0;
-          set_ready(reg, is_free ? operands.at : at + node.latency, is_free ? operands.issued : at,
-                    operands.pipe);
-        }
-        if (is_free && operands.loads != 0) load(reg, operands.loads);
-      }
+      set_results(i, operands, at);
       // A branch belongs to the region before it.
       const bool ends_region =
-          is_last || node.motion.is_fixed ||
+          is_last || nodes_[i].motion.is_fixed ||
           (nodes_[i + 1].motion.is_fixed && !(has_branch && i + 2 == block.last));
       if (ends_region) {
-        out.issue_slots = static_cast<uint16_t>(std::max(slots, most_used(busy)));
-        out.issued = static_cast<uint16_t>(slots);
-        slots = 0;
-        busy = {};
+        result_[i].issue_slots =
+            static_cast<uint16_t>(std::max(progress.slots, most_used(progress.busy)));
+        result_[i].issued = static_cast<uint16_t>(progress.slots);
+        progress.slots = 0;
+        progress.busy = {};
       }
-      previous = i;
-      previous_at = at;
+      progress.previous = i;
+      progress.previous_at = at;
     }
+    end_block(b, progress, has_branch);
+  }
+
+  /// What instruction `i` waits for, and what counts its own load.
+  void await_operands(uint32_t i, const Operands& operands) {
+    const Node& node = nodes_[i];
+    IssueTimes& out = result_[i];
+    out.awaits = operands.awaits;
+    if (operands.awaits != 0) forget_loads(operands.awaits);
+    if (node.motion.loads_from != LoadedFrom::nothing && scoreboards_[i] == kNoScoreboard)
+      scoreboards_[i] = node.merged == 0 ? scoreboard_of_merged_[node.merged_first]
+                                         : choose_scoreboard(node.motion.loads_from);
+    if (node.merged > 1) scoreboard_of_merged_[node.merged_first] = scoreboards_[i];
+    out.scoreboard = scoreboards_[i];
+    out.merged = node.merged;
+  }
+
+  /// When the instruction is issued.
+  uint32_t issue(const Node& node, Operands& operands, bool is_predicated, Progress& progress) {
+    if (is_predicated) return progress.time = std::max(progress.time, operands.at);
+    if (node.cost.instructions == 0) return progress.time;
+    constexpr auto kAdd = static_cast<size_t>(Pipe::add);
+    constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
+    constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
+    const size_t pipe = IssueNodes::unit_of(node.cost.pipe);
+    const size_t unit = pipe != kAdd                                            ? pipe
+                        : progress.free_at[kAlu] <= progress.free_at[kMultiply] ? kAlu
+                                                                                : kMultiply;
+    const uint32_t at =
+        std::max({progress.time, operands.at, progress.free_at[unit]}) + node.prepare;
+    progress.free_at[unit] = at + node.interval;
+    progress.busy[static_cast<size_t>(node.cost.pipe)] += node.busy;
+    progress.slots += node.cost.instructions;
+    progress.time = at + node.cost.instructions + node.hold;
+    operands.pipe = node.cost.pipe;
+    return at;
+  }
+
+  /// When the registers that instruction `i` writes can be used.
+  void set_results(uint32_t i, const Operands& operands, uint32_t at) {
+    const Node& node = nodes_[i];
+    const bool is_free = node.cost.instructions == 0;
+    for (const uint32_t reg : in_.written_by(node)) {
+      if (node.motion.loads_from != LoadedFrom::nothing) {
+        // A branch waits for the answer of a test itself, as for a unit's.
+        set_ready(reg, at + 1, at, node.motion.is_fixed ? Pipe::load_store : Pipe::none);
+        load(reg, scoreboard_bit(i));
+      } else {
+        if (!is_free) loaded_[reg] = 0;
+        set_ready(reg, is_free ? operands.at : at + node.latency, is_free ? operands.issued : at,
+                  operands.pipe);
+      }
+      if (is_free && operands.loads != 0) load(reg, operands.loads);
+    }
+  }
+
+  void end_block(uint32_t b, const Progress& progress, bool has_branch) {
+    const ptx::BasicBlock& block = graph_.blocks[b];
+    const uint32_t cycles =
+        has_branch ? block_ends_[b].taken_cycles : progress.time - progress.previous_at;
     IssueTimes& last = result_[block.last - 1];
-    last.cycles =
-        static_cast<uint16_t>(has_branch ? block_ends_[b].taken_cycles : time - previous_at);
+    last.cycles = static_cast<uint16_t>(cycles);
     for (uint32_t i = block.first; i < block.last; ++i)
       result_[i].skip_cycles = static_cast<uint8_t>(std::min<uint32_t>(result_[i].cycles, 255));
     if (has_branch) last.skip_cycles = static_cast<uint8_t>(block_ends_[b].passed_cycles);
@@ -203,16 +240,8 @@ class IssueTimer {
       result_[block.first].cycles =
           static_cast<uint16_t>(result_[block.first].cycles + entry_wait_);
     entry_wait_ = 0;
-    leave_block(b, previous_at + (has_branch ? block_ends_[b].taken_cycles : time - previous_at));
+    leave_block(b, progress.previous_at + cycles);
   }
-
-  struct Operands {
-    uint32_t at = 0;      ///< when all of them are there
-    uint32_t issued = 0;  ///< when the last of them was issued
-    Pipe pipe = Pipe::none;
-    uint8_t awaits = 0;
-    uint8_t loads = 0;  ///< what passes through an instruction that costs nothing
-  };
 
   [[nodiscard]] Operands look_at(const Node& node, bool decides_branch) {
     Operands operands;

@@ -18,7 +18,7 @@ namespace {
 constexpr RowKind kBulky[] = {RowKind::run, RowKind::access};
 
 [[noreturn]] void refuse(FaultCode code, std::string what, std::string fix) {
-  throw SimulationError(Report{code, std::move(what), "", {}, "", std::move(fix)});
+  throw SimulationError(Report{.code = code, .what = std::move(what), .fix = std::move(fix)});
 }
 
 }  // namespace

@@ -39,7 +39,6 @@ class Fields {
     text_ += fields;
     return *this;
   }
-  /// The text.
   [[nodiscard]] const std::string& text() const { return text_; }
   /// The text of the object.
   [[nodiscard]] std::string object() const { return "{" + text_ + "}"; }

@@ -73,8 +73,8 @@ inline constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 
 /// A field of a row.
 struct Field {
-  const char* name = "";               ///< in the event log
-  FieldType type = FieldType::number;  ///< its type
+  const char* name = "";  ///< in the event log
+  FieldType type = FieldType::number;
   std::span<const char* const> names;  ///< the values' names
 };
 
@@ -91,15 +91,15 @@ struct Kind {
 /// One event.
 struct Row {
   static constexpr uint32_t kNone = ~uint32_t{0};  ///< no such entry
-  Cycle cycle = 0;                                 ///< when it happened
-  uint32_t instruction = kNone;                    ///< index into the kernel's text
-  LaneMask lanes = 0;                              ///< the threads of the warp that take part
-  uint32_t first_value = 0;                        ///< index into ClusterRecording::values
-  uint32_t barrier = kNone;                        ///< index into ClusterRecording::barriers
-  uint16_t cta_rank = 0;                           ///< rank of the CTA in its cluster
-  uint16_t warp = 0;                               ///< number of the warp in its CTA
-  RowKind kind = RowKind::run;                     ///< which event
-  uint8_t unused[3] = {};                          ///< so that all bytes of a row are its own
+  Cycle cycle = 0;
+  uint32_t instruction = kNone;  ///< index into the kernel's text
+  LaneMask lanes = 0;            ///< the threads of the warp that take part
+  uint32_t first_value = 0;      ///< index into ClusterRecording::values
+  uint32_t barrier = kNone;      ///< index into ClusterRecording::barriers
+  uint16_t cta_rank = 0;         ///< rank of the CTA in its cluster
+  uint16_t warp = 0;             ///< number of the warp in its CTA
+  RowKind kind = RowKind::run;   ///< which event
+  uint8_t unused[3] = {};        ///< so that all bytes of a row are its own
 };
 static_assert(sizeof(Row) == 32, "readers of recordings know a row's size");
 
@@ -112,14 +112,14 @@ struct RecordedBarrier {
 
 /// What one cluster did, by cycle; what happened in one cycle in the order in which it happened.
 struct ClusterRecording {
-  uint64_t cluster = 0;                    ///< the cluster
-  RunStatus status = RunStatus::finished;  ///< how it ended
-  std::vector<Dim3> ctas;                  ///< by rank
-  std::vector<Row> rows;                   ///< in the order of events
-  std::vector<int64_t> values;             ///< of all rows
-  std::vector<RecordedBarrier> barriers;   ///< that occur
-  std::vector<std::string> texts;          ///< that occur
-  std::optional<Cycle> full_at;            ///< cycle of the first event for which there was no room
+  uint64_t cluster = 0;  ///< the cluster
+  RunStatus status = RunStatus::finished;
+  std::vector<Dim3> ctas;                 ///< by rank
+  std::vector<Row> rows;                  ///< in the order of events
+  std::vector<int64_t> values;            ///< of all rows
+  std::vector<RecordedBarrier> barriers;  ///< that occur
+  std::vector<std::string> texts;         ///< that occur
+  std::optional<Cycle> full_at;           ///< cycle of the first event for which there was no room
 };
 
 /// What of a launch is recorded.

@@ -30,7 +30,7 @@ constexpr uint64_t kDefaultCtas = 64;
 constexpr uint64_t kMostRows = 2'000'000;
 
 [[noreturn]] void refuse(FaultCode code, std::string what, std::string fix) {
-  throw SimulationError(Report{code, std::move(what), "", {}, "", std::move(fix)});
+  throw SimulationError(Report{.code = code, .what = std::move(what), .fix = std::move(fix)});
 }
 
 /// Reads "A-B" or "A"; leaves the bounds as they are for "".

@@ -99,7 +99,7 @@ void Statistics::on_finish(const Cluster&) {
     for (const Warp& warp : cta.warps) add_warp(cta, warp, starts_[cta.rank]);
     ++sums_.ctas;
     sums_.cta_cycles += ends_[cta.rank] - starts_[cta.rank];
-    trace::add(sums_.traffic, units_of(cta).sm_memory.traffic);
+    trace::add(sums_.traffic, cta.clock->memory.traffic);
     const std::array<double, kResources> totals = cluster_.demand().totals(cta.rank);
     for (size_t resource = 0; resource < kResources; ++resource)
       sums_.used[resource] += totals[resource];

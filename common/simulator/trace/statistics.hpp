@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/clock/sm_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/observer.hpp"
-#include "common/simulator/units/memory/sm_memory.hpp"
 
 namespace bw::sim::trace {
 
@@ -34,7 +34,7 @@ struct Waits {
 
 /// Where the time of warps went: the parts add up to `cycles`.
 struct WarpSums {
-  uint64_t warps = 0;                ///< how many
+  uint64_t warps = 0;
   Cycle cycles = 0;                  ///< from the start of the CTA to the end of the warp
   uint64_t instructions = 0;         ///< of the PTX text
   uint64_t issued = 0;               ///< machine instructions, a cycle each
@@ -54,7 +54,7 @@ struct WarpSums {
 
 /// Copies of one unit in one direction.
 struct CopySums {
-  uint64_t copies = 0;         ///< how many
+  uint64_t copies = 0;
   uint64_t bytes = 0;          ///< that were read
   uint64_t written_bytes = 0;  ///< that were written: a copy to several CTAs writes in each
 };

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/grid.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/trace/event_lines.hpp"
 #include "common/simulator/trace/json.hpp"
 #include "common/simulator/trace/places.hpp"
@@ -141,13 +141,10 @@ void add_modelled(Fields& record, const TimingTable& times, const Sums& sums,
 StatisticsFile::StatisticsFile(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {
   if (file_ != nullptr) return;
   throw SimulationError(
-      Report{FaultCode::output_file,
-             "the file " + path +
-                 ", which BW_SIM_STATISTICS names, can't be written: " + std::strerror(errno),
-             "",
-             {},
-             "",
-             "name a file in a folder that exists and may be written to"});
+      Report{.code = FaultCode::output_file,
+             .what = "the file " + path +
+                     ", which BW_SIM_STATISTICS names, can't be written: " + std::strerror(errno),
+             .fix = "name a file in a folder that exists and may be written to"});
 }
 
 std::unique_ptr<StatisticsFile> StatisticsFile::from_environment() {

@@ -40,6 +40,7 @@ std::span<const FormFamily> instruction_forms() {
       FormFamily{kControl, launch_control_rows()},
       FormFamily{kCopies, bulk_zero_rows()},
       FormFamily{kMemory, load_store_rows()},
+      FormFamily{kMemory, cache_hint_rows()},
       FormFamily{kMemory, atomic_rows()},
       FormFamily{kMemory, matrix_move_rows()},
       FormFamily{kWarps, warp_rows()},

@@ -45,7 +45,8 @@ namespace conversion {
 [[nodiscard]] Rows unexecuted_rows();  ///< known forms that are refused by name
 
 // memory/
-[[nodiscard]] Rows load_store_rows();   ///< ld, st, ldu and the hints to caches
+[[nodiscard]] Rows load_store_rows();   ///< ld, st, ldu
+[[nodiscard]] Rows cache_hint_rows();   ///< prefetch, discard, applypriority, createpolicy
 [[nodiscard]] Rows atomic_rows();       ///< atom, red
 [[nodiscard]] Rows matrix_move_rows();  ///< ldmatrix, stmatrix, movmatrix
 [[nodiscard]] Rows bulk_zero_rows();    ///< st.bulk

@@ -9,7 +9,6 @@
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/copies/tensor_map_watch.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
-#include "common/simulator/units/memory/sm_memory.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
@@ -22,10 +21,8 @@ namespace bw::sim {
 
 /// The units of one CTA.
 struct CtaUnits final : CtaUnitState {
-  /// For a CTA.
   explicit CtaUnits(Cta& cta)
-      : sm_memory(cta),
-        mbarriers(cta),
+      : mbarriers(cta),
         named_barriers(cta),
         warp_sync(cta),
         tensor_memory(cta),
@@ -36,29 +33,27 @@ struct CtaUnits final : CtaUnitState {
         cp_async_groups(cta),
         registers(cta) {}
 
-  SmMemory sm_memory;             ///< what its accesses compete for
-  MbarrierUnit mbarriers;         ///< in its shared memory
-  NamedBarriers named_barriers;   ///< of the CTA
-  WarpSync warp_sync;             ///< of its warps
-  TensorMemory tensor_memory;     ///< its columns
-  TensorCore tensor_core;         ///< that it issues to
-  WgmmaUnit wgmma;                ///< of its warpgroups
-  TmaEngine tma;                  ///< that it issues to
-  BulkGroups bulk_groups;         ///< of its threads
-  CpAsyncGroups cp_async_groups;  ///< of its threads
-  RegisterPool registers;         ///< of its warps
+  MbarrierUnit mbarriers;  ///< in its shared memory
+  NamedBarriers named_barriers;
+  WarpSync warp_sync;
+  TensorMemory tensor_memory;  ///< its columns
+  TensorCore tensor_core;      ///< that it issues to
+  WgmmaUnit wgmma;             ///< of its warpgroups
+  TmaEngine tma;               ///< that it issues to
+  BulkGroups bulk_groups;
+  CpAsyncGroups cp_async_groups;
+  RegisterPool registers;
 };
 
 /// The units that the CTAs of a cluster share.
 struct ClusterUnits final : ClusterUnitState {
-  /// For a cluster.
   explicit ClusterUnits(Cluster& cluster) : cluster_barrier(cluster), tensor_maps(cluster) {}
 
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) override;
   void check_at_exit(Cta& cta) override;
 
-  ClusterBarrier cluster_barrier;  ///< of the cluster
-  TensorMapWatch tensor_maps;      ///< that its copies use
+  ClusterBarrier cluster_barrier;
+  TensorMapWatch tensor_maps;  ///< that its copies use
 };
 
 // The factory below makes the state of every CTA and cluster, so its type is known.

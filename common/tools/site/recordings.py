@@ -14,6 +14,7 @@ from pathlib import Path
 from .. import build, exercises, runs
 from ..errors import WorkbookError
 from ..timeline import builder, figure, page
+from ..timeline.recording import signalling_unit
 
 _EVENTS = {"mbarrier_init": "init", "mbarrier_arrive": "arrive", "mbarrier_expect_tx": "expect",
            "mbarrier_complete_tx": "landed", "mbarrier_complete": "complete",
@@ -124,9 +125,10 @@ def _step(name, event):
         fields["ok"] = int(event["done"])
     place = _own_place(event)
     who = event.get("warp", -1)
-    if "tcgen05.commit" in event.get("opcode", "") and name in ("arrive", "complete"):
+    unit = signalling_unit(event.get("opcode", ""))
+    if unit == "mma" and name in ("arrive", "complete"):
         fields["unit"] = "tensor core"
-    if name in ("landed", "complete") and "cp.async.bulk" in event.get("opcode", ""):
+    if unit == "copy" and name in ("landed", "complete"):
         fields["unit"] = "copy engine"
     return [name, event["cycle"], [event["rank"], who], place, fields]
 

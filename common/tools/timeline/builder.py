@@ -5,6 +5,7 @@ from collections import defaultdict
 
 from . import lives, rings, roles
 from .model import WAIT, ClusterModel, Completion, Copy, Cta, Mma, Segment
+from .recording import signalling_unit
 from .sources import Sources
 
 # Behind a run that got stuck, this share of its length is drawn.
@@ -96,12 +97,7 @@ class _Builder:
                 continue
             opcode = self._places[event.instruction].opcode if event.instruction is not None else ""
             copies = landings.get((event.rank, event.warp, event.instruction, event.cycle), ())
-            if opcode.startswith("tcgen05.commit"):
-                by = "mma"
-            elif opcode.startswith("cp.async") and "mbarrier.arrive" not in opcode:
-                by = "copy"
-            else:
-                by = "warp"
+            by = signalling_unit(opcode)
             found[(event.barrier, event.phase)] = Completion(
                 event.cycle, by, event.rank, event.warp, event.instruction,
                 copies[-1] if copies else None)

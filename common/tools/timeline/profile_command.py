@@ -53,7 +53,7 @@ def _check_machine(root, name):
     """Refuses a machine that the simulator does not know, before anything is built."""
     if name is None:
         return
-    source = root / "common" / "simulator" / "machine" / "machine_description.cpp"
+    source = root / "common" / "simulator" / "isa" / "machine_description.cpp"
     known = re.findall(r'MachineDescription\{\.name = "(\w+)"', source.read_text(encoding="utf-8"))
     if known and name not in known:
         raise WorkbookError(f"--machine {name}: the simulator knows no such machine. Name one of "

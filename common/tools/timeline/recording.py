@@ -61,6 +61,16 @@ class Place:
     stack: tuple
 
 
+def signalling_unit(opcode):
+    """Which unit signals mbarriers for such an instruction: "mma", "copy", or "warp" at once.
+
+    The one place where opcodes of a recording are compared.
+    """
+    if opcode.startswith("tcgen05.commit"):
+        return "mma"
+    return "copy" if "async.bulk" in opcode else "warp"
+
+
 @dataclass
 class Cluster:
     """What one cluster did, by cycle. `full_at`: from this cycle on there was no room."""

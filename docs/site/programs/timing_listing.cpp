@@ -3,8 +3,8 @@
 /// fields separated by tabs (machine, name, unit, what it is, value, source, origin).
 #include <iostream>
 
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 int main() {
   for (const bw::sim::MachineDescription& machine : bw::sim::machines())

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "solutions/05_blockwise_fp8_gemm/labs/c_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/labs/c_slices.cuh"
-#include "solutions/05_blockwise_fp8_gemm/labs/load_order_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/load_order_barrier.cuh"
 
 namespace bw::lab {

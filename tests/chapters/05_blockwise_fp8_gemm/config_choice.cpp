@@ -11,7 +11,7 @@
 #include "common/host/command_line.hpp"
 #include "common/host/cuda_check.hpp"
 #include "common/host/program.hpp"
-#include "common/simulator/cudart/runtime.hpp"
+#include "common/simulator/cudart/runtime/runtime.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cost_model.hpp"

@@ -1,4 +1,4 @@
-#include "common/simulator/cudart/fat_binary.hpp"
+#include "common/simulator/cudart/image/fat_binary.hpp"
 
 #include <gtest/gtest.h>
 

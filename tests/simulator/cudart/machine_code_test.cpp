@@ -1,4 +1,4 @@
-#include "common/simulator/cudart/machine_code.hpp"
+#include "common/simulator/cudart/image/machine_code.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>

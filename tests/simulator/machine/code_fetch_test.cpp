@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/issue_latencies.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/issue_latencies.hpp"
+#include "common/simulator/clock/sm_times.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/schedule/code_layout.hpp"
 
 namespace bw::sim::test {

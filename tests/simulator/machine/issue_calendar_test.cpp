@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/simulator/machine/timing/sm_times.hpp"
+#include "common/simulator/clock/sm_times.hpp"
 
 namespace bw::sim {
 namespace {

@@ -1,6 +1,6 @@
 /// \file
 /// What clusters find in the L2 cache, whatever order they run in, and what they wait for.
-#include "common/simulator/machine/timing/l2_launch.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/machine/device_memory.hpp"
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {

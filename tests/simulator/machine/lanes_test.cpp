@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim::test {
 namespace {

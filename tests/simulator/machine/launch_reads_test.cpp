@@ -1,14 +1,14 @@
 /// \file
 /// What clusters read together, on launches that can be worked out by hand.
-#include "common/simulator/machine/timing/launch_reads.hpp"
+#include "common/simulator/clock/launch_reads.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim::test {
 namespace {

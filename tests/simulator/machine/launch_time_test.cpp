@@ -1,6 +1,6 @@
 /// \file
 /// The fluid simulation of a launch on cases that can be worked out by hand.
-#include "common/simulator/machine/timing/launch_time.hpp"
+#include "common/simulator/clock/launch_time.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "common/simulator/machine/timing/free_places.hpp"
+#include "common/simulator/clock/free_places.hpp"
 
 namespace bw::sim::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/simulator/machine/timing/l2_launch.hpp"
-#include "common/simulator/machine/timing/launch_time.hpp"
+#include "common/simulator/clock/l2_launch.hpp"
+#include "common/simulator/clock/launch_time.hpp"
 
 namespace bw::sim::test {
 namespace {

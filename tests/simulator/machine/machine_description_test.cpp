@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -171,7 +171,7 @@ TEST(Machine, TheListOfTimesIsWhatTheModelRunsWith) {
     const TimingTable& times = times_of(each);
     const std::map<std::string_view, double> used = {
 #define BW_TIMING_NUMBER(type, name, unit, sentence) {#name, static_cast<double>(times.name)},
-#include "common/simulator/machine/timing/timing_numbers.inc"
+#include "common/simulator/clock/timing_numbers.inc"
 #undef BW_TIMING_NUMBER
     };
     for (const TimingNumber& number : timing_numbers_of(each)) {

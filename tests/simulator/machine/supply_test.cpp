@@ -1,6 +1,6 @@
 /// \file
 /// What a cluster reads of what all share, on cases that can be worked out by hand.
-#include "common/simulator/machine/timing/supply.hpp"
+#include "common/simulator/clock/supply.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/simulator/machine/timing/demand.hpp"
+#include "common/simulator/clock/demand.hpp"
 
 namespace bw::sim::test {
 namespace {

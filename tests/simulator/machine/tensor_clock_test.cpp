@@ -1,6 +1,6 @@
 /// \file
 /// The clock under tensor cores' load: what it loses, when, and that it comes back.
-#include "common/simulator/machine/timing/tensor_clock.hpp"
+#include "common/simulator/clock/tensor_clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/demand.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/clock/demand.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "common/simulator/clock/issue_latencies.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/issue_latencies.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/ptx/ast.hpp"
 
 namespace bw::sim::test {

@@ -1,14 +1,14 @@
 /// \file
 /// What the timing model takes an access of a warp for: passes of shared memory, and the lines that
 /// the first-level cache holds.
-#include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/clock/access_times.hpp"
 
 #include <array>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "common/simulator/units/memory/l1_cache.hpp"
+#include "common/simulator/clock/l1_cache.hpp"
 
 namespace bw::sim {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/diagnosis/exploration/sync_program.hpp"
 #include "common/simulator/machine/observer.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 class Kernel;

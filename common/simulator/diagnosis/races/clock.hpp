@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim::races {
 

@@ -15,9 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/diagnosis/races/clock.hpp"
 #include "common/simulator/isa/memory_order.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim::races {
 

@@ -10,10 +10,10 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/lane_registers.hpp"
-#include "common/simulator/machine/types.hpp"
 
 namespace bw::sim::lanewise {
 

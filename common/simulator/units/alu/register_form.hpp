@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 
 namespace bw::sim {
 

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -133,17 +133,14 @@ Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask
   }
   const bool has_waited = strand.resumed();
   const Flow flow = registers.increase(strand, instruction.immediate);
-  if (const TimingTable* const times = strand.cluster->times();
-      times != nullptr && flow == Flow::next)
-    strand.time += has_waited ? times->register_grant_cycles : times->register_take_cycles;
+  if (flow == Flow::next) strand.time += strand.cluster->costs().registers_taken(has_waited);
   return flow;
 }
 
 Flow decrease_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
   units_of(strand).registers.decrease(strand, instruction.immediate);
-  if (const TimingTable* const times = strand.cluster->times(); times != nullptr)
-    strand.time += times->register_give_cycles;
+  strand.time += strand.cluster->costs().registers_given();
   return Flow::next;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/ptx/lower_jumps.hpp"

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/units/families.hpp"
@@ -70,8 +70,8 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
     event.address = response_offset;
     strand.cluster->tell(&Observer::on_order, event);
   }
-  units_of(cta).mbarriers.complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction,
-                                      lane, operation_id);
+  units_of(cta).mbarriers.complete_tx(
+      {mbarrier_offset, now, strand, instruction, lane, operation_id}, kResponseBytes);
 }
 
 void request(Strand& strand, const Instruction& instruction, int lane) {

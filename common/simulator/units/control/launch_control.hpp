@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 

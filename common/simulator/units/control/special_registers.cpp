@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "common/simulator/clock/tensor_clock.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/timing/tensor_clock.hpp"
 
 namespace bw::sim {
 namespace {
@@ -92,14 +92,10 @@ uint64_t clock_high(const Strand& strand, int) { return strand.time >> 32; }
 /// Not in cycles: it goes on while the SMs' clock is low.
 uint64_t nanoseconds(const Strand& strand, int) {
   const Settings& settings = strand.cluster->settings();
-  auto cycles = static_cast<double>(strand.time);
-  if (const TimingTable* const times = settings.times()) {
-    const Demand& demand = strand.cluster->demand();
-    const auto ctas = static_cast<double>(configuration(strand).grid.volume());
-    cycles += tensor_clock_delay(demand, strand.time - demand.start(),
-                                 std::min(1.0, ctas / settings.sm_count), *times);
-  }
-  return static_cast<uint64_t>(settings.nanoseconds_of(cycles));
+  const auto ctas = static_cast<double>(configuration(strand).grid.volume());
+  const double delay = strand.cluster->costs().clock_delay(strand.cluster->demand(), strand.time,
+                                                           std::min(1.0, ctas / settings.sm_count));
+  return static_cast<uint64_t>(settings.nanoseconds_of(static_cast<double>(strand.time) + delay));
 }
 uint64_t nanoseconds_high(const Strand& strand, int lane) {
   return nanoseconds(strand, lane) >> 32;

@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/families.hpp"
@@ -124,8 +124,9 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
                              CopyEvent{CopyEvent::Stage::landed,
                                        sender.origin(site.instruction, site.lanes), now, *copy});
       units_of(*place.cta)
-          .mbarriers.complete_tx(barrier.offset_bytes, bytes, now, sender, site.instruction,
-                                 site.lanes, copy != nullptr ? copy->id : kNoOperation);
+          .mbarriers.complete_tx({barrier.offset_bytes, now, sender, site.instruction, site.lanes,
+                                  copy != nullptr ? copy->id : kNoOperation},
+                                 bytes);
     });
   }
   return Flow::next;

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/families.hpp"
@@ -56,7 +56,7 @@ MemoryRange global_range(const std::byte* first, uint32_t bytes) {
 CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2Path path,
                 bool to_several_ctas = false) {
   CopyRows row{.rows = 1, .row_bytes = 0};
-  if (strand.cluster->times() == nullptr) return row;
+  if (!strand.cluster->costs().has_model()) return row;
   const L2Touch met = strand.cluster->l2().touch_rows({.first = reinterpret_cast<uint64_t>(first),
                                                        .row_bytes = bytes,
                                                        .pitch_bytes = bytes,

@@ -10,7 +10,6 @@ namespace bw::sim {
 /// being complete are two times.
 class BulkGroups : public AsyncGroups {
  public:
-  /// For a CTA.
   explicit BulkGroups(Cta& cta) : AsyncGroups(cta, WaitKind::bulk_group) {}
 };
 

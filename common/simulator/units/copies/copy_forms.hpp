@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/copies/element_reduction.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
 
@@ -74,7 +74,7 @@ enum class CtaGroup : uint8_t { one, two };
 
 /// Destination and mbarrier operands of a load into shared memory.
 struct SharedTarget {
-  AddressOperand destination;          ///< where it goes
+  AddressOperand destination;
   AddressOperand mbarrier;             ///< that counts the bytes
   ValueOperand multicast_mask;         ///< present with .multicast::cluster
   bool in_own_cta = false;             ///< .shared::cta
@@ -103,8 +103,7 @@ void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uin
 /// operands are on their way; the first lane's time is part of the schedule.
 template <class Body>
 void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
-  const TimingTable* const times = strand.cluster->times();
-  const Cycle next = times != nullptr ? times->tma_prepare_cycles : costs::kTmaIssue;
+  const Cycle next = strand.cluster->costs().next_copy();
   for (const int lane : lanes_of(active)) {
     if (lane != lowest_lane(active)) strand.time += next;
     body(lane);

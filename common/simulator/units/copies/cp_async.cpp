@@ -7,14 +7,14 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_fault.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/families.hpp"
-#include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/units/memory/timed_access.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -86,7 +86,7 @@ uint32_t source_size(const Strand& strand, const Instruction& instruction, int l
 
 /// Cycles until the copies are complete. `copies` are of the active lanes, in order.
 Cycle latency_of(Strand& strand, const CopyForm& form, const InFlight& copies, LaneMask active) {
-  if (strand.cluster->times() == nullptr) return costs::kGlobalLoad;
+  if (!strand.cluster->costs().has_model()) return costs::kGlobalLoad;
   const std::byte* sources[kWarpLanes];
   const std::byte* destinations[kWarpLanes];
   LaneMask reading = 0;
@@ -98,8 +98,8 @@ Cycle latency_of(Strand& strand, const CopyForm& form, const InFlight& copies, L
     if (copy.source != nullptr) reading |= lane_bit(lane);
   }
   const Cycle issued = strand.time;
-  const Cycle done = access_times::copy(
-      strand, form.in_first_level ? access_times::Place::global : access_times::Place::global_l2,
+  const Cycle done = timed_access::copy(
+      strand, form.in_first_level ? timed_access::Place::global : timed_access::Place::global_l2,
       {.active = reading, .bytes = form.copy_bytes, .own = sources},
       {.active = active, .bytes = form.copy_bytes, .own = destinations});
   return done - issued;
@@ -201,7 +201,8 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
                                              kMbarrierObjectBytes, kMbarrierObjectBytes);
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     (void)unit.require(place.offset_bytes, strand, instruction);
-    if (increments) unit.increment_pending(place.offset_bytes, 1, strand.time, strand, instruction);
+    if (increments)
+      unit.increment_pending({place.offset_bytes, strand.time, strand, instruction}, 1);
     uint64_t id = kNoOperation;
     if (strand.cluster->observed(EventKind::order)) {
       OrderEvent event{.operation = OrderEvent::Operation::cp_async_arrive,
@@ -215,7 +216,7 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
     units_of(strand).cp_async_groups.when_complete(
         strand.thread_index(lane), strand.time,
         [&unit, offset = place.offset_bytes, origin = &strand, &instruction, lane, id](Cycle now) {
-          unit.arrive(offset, 1, now, *origin, instruction, lane_bit(lane), id);
+          unit.arrive({offset, now, *origin, instruction, lane_bit(lane), id}, 1);
         });
   }
   return Flow::next;

@@ -10,7 +10,6 @@ namespace bw::sim {
 /// Non-bulk cp.async operations; only their completion counts.
 class CpAsyncGroups : public AsyncGroups {
  public:
-  /// For a CTA.
   explicit CpAsyncGroups(Cta& cta) : AsyncGroups(cta, WaitKind::cp_async_group) {}
 };
 

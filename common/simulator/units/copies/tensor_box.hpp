@@ -64,8 +64,8 @@ class TensorBox {
 
   /// Global memory that the box touches.
   struct Range {
-    uint64_t address = 0;     ///< where it lies
-    uint64_t size_bytes = 0;  ///< how many bytes
+    uint64_t address = 0;
+    uint64_t size_bytes = 0;
   };
   /// From the lowest to the highest byte of the box inside of the tensor; nullopt when all is
   /// outside.
@@ -79,7 +79,7 @@ class TensorBox {
     uint64_t address = 0;      ///< of the first row's first byte
     uint64_t row_bytes = 0;    ///< of each, from the first to the last
     uint64_t pitch_bytes = 0;  ///< from row to row
-    uint64_t rows = 0;         ///< how many
+    uint64_t rows = 0;
   };
   /// The box's rows inside of the tensor.
   [[nodiscard]] std::vector<Run> global_runs() const;

@@ -10,10 +10,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/tensor_box.hpp"
@@ -304,7 +303,7 @@ void describe_box(CopyDescription* copy, const Strand& strand, const TensorBox& 
 CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path,
                  bool to_several_ctas = false) {
   CopyRows rows{.rows = box.rows(), .row_bytes = box.row_bytes()};
-  if (strand.cluster->times() == nullptr) return rows;
+  if (!strand.cluster->costs().has_model()) return rows;
   const auto touch = [&](const TensorBox::Run& run) {
     const L2Touch met =
         strand.cluster->l2().touch_rows({.first = run.address,
@@ -324,15 +323,6 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path,
   return rows;
 }
 
-/// What a copy takes longer because the engine has not had its map in this launch, or has just
-/// been told of it.
-Cycle wait_for_map(const Strand& strand, uint64_t map) {
-  if (strand.cluster->times() == nullptr || !strand.cta->sm_times->is_first) return 0;
-  const Cycle ready = strand.cta->sm_times->tensor_maps.ready(
-      map, strand.time, [&] { return strand.time + strand.cluster->times()->tensor_map_cycles; });
-  return ready - strand.time;
-}
-
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
@@ -346,7 +336,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     const uint32_t offset = resolve_target(
         form.target, box->shared_bytes(), kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
     load.rows = rows_of(strand, *box, L2Path::tma_load, load.destinations.size() > 1);
-    load.rows.extra += wait_for_map(strand, load.tensor_map);
+    load.rows.extra += strand.cta->clock->wait_for_map(load.tensor_map, strand.time);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
@@ -379,7 +369,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     units_of(*strand.cluster).tensor_maps.begin_copy(site, store.tensor_map);
     store.bytes = box->transfer_bytes();
     store.rows = rows_of(strand, *box, L2Path::tma_store);
-    store.rows.extra += wait_for_map(strand, store.tensor_map);
+    store.rows.extra += strand.cta->clock->wait_for_map(store.tensor_map, strand.time);
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane), &instruction);
     store.ordered = form.reduces;
     store.read = [box, offset = source.offset_bytes](const std::byte* window,
@@ -419,7 +409,7 @@ Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask activ
   const AddressOperand operand{0, instruction.immediate};
   issue_each_lane(strand, active, [&](int lane) {
     (void)read_map(strand, instruction, lane, operand);
-    (void)wait_for_map(strand, operand.of(strand, instruction, lane));
+    (void)strand.cta->clock->wait_for_map(operand.of(strand, instruction, lane), strand.time);
   });
   return Flow::next;
 }

@@ -80,8 +80,8 @@ struct Im2col {
 
 /// A decoded tensor map. Dimension 0 is the contiguous one.
 struct TensorMap {
-  TensorMapType type = TensorMapType::u8;                  ///< of an element
-  uint32_t rank = 1;                                       ///< number of dimensions
+  TensorMapType type = TensorMapType::u8;  ///< of an element
+  uint32_t rank = 1;
   uint64_t address = 0;                                    ///< of element (0, 0, ...)
   std::array<uint64_t, kTensorMapMaxRank> extents{};       ///< in elements
   std::array<uint64_t, kTensorMapMaxRank> stride_bytes{};  ///< of dimensions 1 and up; [0] is 0
@@ -122,8 +122,8 @@ struct TensorMap {
 
 /// The arguments of cuTensorMapEncodeTiled, enumerations as their integers.
 struct TensorMapArguments {
-  int data_type = 0;                          ///< as the driver numbers it
-  uint32_t rank = 0;                          ///< number of dimensions
+  int data_type = 0;  ///< as the driver numbers it
+  uint32_t rank = 0;
   uint64_t global_address = 0;                ///< of the tensor
   const uint64_t* global_dim = nullptr;       ///< rank elements
   const uint64_t* global_strides = nullptr;   ///< rank - 1 elements, bytes; may be null for rank 1

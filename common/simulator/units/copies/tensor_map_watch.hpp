@@ -18,7 +18,6 @@ namespace bw::sim {
 /// The maps that the copies of one cluster use.
 class TensorMapWatch {
  public:
-  /// For a cluster.
   explicit TensorMapWatch(Cluster& cluster) : cluster_(cluster) {}
 
   /// Whether there is nothing to look at: writers ask before they say what they write.

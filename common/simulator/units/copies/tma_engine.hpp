@@ -15,24 +15,15 @@
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/units/copies/async_groups.hpp"
 
 namespace bw::sim {
-
-/// What of a copy the timing model looks at. A copy of contiguous bytes is one row.
-struct CopyRows {
-  uint32_t rows = 1;       ///< how many the engine asks for
-  uint32_t row_bytes = 0;  ///< of each
-  Cycle extra = 0;         ///< what the L2 cache adds (L2Touch)
-  Cycle queued = 0;        ///< of that, for bandwidth: the engine's own queue passes meanwhile
-};
 
 /// A copy into shared memory that completes on mbarriers.
 struct TmaLoad {
   /// A barrier that a copy tells.
   struct Signal {
-    Cta* cta = nullptr;         ///< the CTA
+    Cta* cta = nullptr;
     uint32_t offset_bytes = 0;  ///< of the mbarrier
     uint32_t bytes = 0;         ///< complete_tx
   };
@@ -57,8 +48,8 @@ struct TmaStore {
   /// Issued at a site.
   explicit TmaStore(const Site& issued_at) : site(issued_at) {}
 
-  Site site;                   ///< who issued the copy, for faults at its completion
-  uint32_t bytes = 0;          ///< how many bytes
+  Site site;  ///< who issued the copy, for faults at its completion
+  uint32_t bytes = 0;
   CopyRows rows;               ///< the same, with a timing model
   AsyncGroups::Ticket ticket;  ///< its place in its group
   bool ordered = false;        ///< the write is ordered among all clusters of the grid (reductions)
@@ -85,18 +76,8 @@ class TmaEngine {
  private:
   /// From issue to completion.
   [[nodiscard]] Cycle load_latency(const TmaLoad& load, Cycle now);
-  [[nodiscard]] Cycle modelled_load_latency(const TmaLoad& load, Cycle now);
-  /// From issue until shared memory has been read.
-  [[nodiscard]] Cycle store_latency(const TmaStore& store, Cycle now);
-  [[nodiscard]] Cycle modelled_store_latency(const TmaStore& store, Cycle now);
 
   Cta& cta_;
-  Cycle load_free_ = 0;  ///< when the engine has moved all loads issued so far
-  Cycle store_free_ = 0;
-  Server loads_;  ///< the same with a timing model
-  Server stores_;
-  Cycle stores_read_ = 0;  ///< when all that were asked for have been read
-  Server sends_;           ///< to other CTAs of the cluster
 };
 
 }  // namespace bw::sim

@@ -11,17 +11,16 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
-#include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/memory/atomic_operation.hpp"
 #include "common/simulator/units/memory/cache_policy.hpp"
-#include "common/simulator/units/synchronisation/release_times.hpp"
+#include "common/simulator/units/memory/timed_access.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -99,11 +98,9 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
       }
     }
   }
-  if (strand.cluster->times() != nullptr)
-    access_times::atomic(strand,
-                         all_in_global ? access_times::Place::global : access_times::Place::shared,
-                         {.active = active, .bytes = static_cast<uint32_t>(bytes), .own = places},
-                         detail.has_result);
+  timed_access::atomic(
+      strand, all_in_global ? timed_access::Place::global : timed_access::Place::shared,
+      {.active = active, .bytes = static_cast<uint32_t>(bytes), .own = places}, detail.has_result);
   tell_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
               addresses);
   strand.warp->heard = strand.time;
@@ -129,13 +126,13 @@ Flow execute_atomic(Strand& strand, const Instruction& instruction, LaneMask act
   if (!strand.cluster->grid().lockstep() ||
       all_in_shared(strand, instruction, active, detail.space)) {
     perform(strand, instruction, active);
-    strand.time += release_cycles(strand, instruction);
+    strand.time += strand.cluster->costs().release(instruction.order, instruction.scope);
     return Flow::next;
   }
   Strand* const waiting = &strand;
-  const TimingTable* const times = strand.cluster->times();
-  const Cycle latency = times != nullptr ? times->global_atomic_latency : costs::kGlobalAtomic;
-  const Cycle issued = strand.time + release_cycles(strand, instruction);
+  const Cycle latency = strand.cluster->costs().ordered_atomic();
+  const Cycle issued =
+      strand.time + strand.cluster->costs().release(instruction.order, instruction.scope);
   strand.cluster->in_global_order(issued, latency, [=, &instruction](Cycle now) {
     perform(*waiting, instruction, active);
     waiting->cluster->wake(*waiting, now);

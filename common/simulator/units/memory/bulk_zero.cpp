@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"

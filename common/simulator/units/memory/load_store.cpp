@@ -1,5 +1,5 @@
 /// \file
-/// Loads and stores: ld, st, and the hints that only touch caches.
+/// Loads and stores: ld, ldu and st.
 ///
 /// A register may be wider than the loaded type: it is then zero- or sign-extended (PTX ISA,
 /// "Operand Size Exceeding Instruction-Type Size").
@@ -8,18 +8,17 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
-#include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/memory/cache_policy.hpp"
-#include "common/simulator/units/synchronisation/release_times.hpp"
+#include "common/simulator/units/memory/timed_access.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -210,8 +209,8 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   return space;
 }
 
-access_times::Place place_of(AddressSpace space, const AccessDetail& detail) {
-  using access_times::Place;
+timed_access::Place place_of(AddressSpace space, const AccessDetail& detail) {
+  using timed_access::Place;
   if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
     return Place::shared;
   if (space == AddressSpace::global || space == AddressSpace::generic)
@@ -219,29 +218,13 @@ access_times::Place place_of(AddressSpace space, const AccessDetail& detail) {
   return space == AddressSpace::param ? Place::parameters : Place::thread_own;
 }
 
-access_times::LanePlaces places_of(const LanePointers& pointers, LaneMask active,
+timed_access::LanePlaces places_of(const LanePointers& pointers, LaneMask active,
                                    const AccessDetail& detail) {
   return {.active = active,
           .bytes = uint32_t{detail.element_bytes} * detail.count,
           .base = pointers.base,
           .stride_bytes = pointers.stride_bytes,
           .own = pointers.own};
-}
-
-void note_plain_arrival(Strand& strand, LoadedFrom from, Cycle latency) {
-  strand.value_arrives(from, plain_scoreboard(from), strand.time + latency);
-}
-
-/// Notes when the values of a load that is issued now arrive. Constants, the thread's own memory,
-/// and parameters that the SM has read are taken to be in the nearest cache.
-void note_arrival(Strand& strand, AddressSpace space, LaneMask active, const AccessDetail& detail,
-                  const LanePointers& from) {
-  if (strand.cluster->times() != nullptr)
-    access_times::load(strand, place_of(space, detail), places_of(from, active, detail));
-  else if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
-    note_plain_arrival(strand, LoadedFrom::shared_memory, costs::kSharedLoad);
-  else if (space == AddressSpace::global || space == AddressSpace::generic)
-    note_plain_arrival(strand, LoadedFrom::device_memory, costs::kGlobalLoad);
 }
 
 /// Element `element` of each lane into registers as wide as it.
@@ -372,30 +355,25 @@ Flow mark_unwritten(Strand& strand, const Instruction& instruction, const Access
   return had_marks ? Flow::next : strand.cluster->yield_behind(strand, instruction);
 }
 
-/// Of a load or store that other clusters see.
-Cycle strong_access_latency(const Strand& strand) {
-  const TimingTable* const times = strand.cluster->times();
-  return times != nullptr ? times->l2_load_latency : costs::kGlobalLoad;
-}
-
 Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
-    strand.cluster->in_global_order(
-        strand.time, strong_access_latency(strand), [=, &instruction, &detail](Cycle now) {
-          LanePointers from;
-          resolve_lanes(*waiting, instruction, active, detail, Access::read, from);
-          transfer_in(*waiting, instruction, active, detail, from);
-          waiting->cluster->wake(*waiting, now);
-        });
+    strand.cluster->in_global_order(strand.time, strand.cluster->costs().ordered_access(),
+                                    [=, &instruction, &detail](Cycle now) {
+                                      LanePointers from;
+                                      resolve_lanes(*waiting, instruction, active, detail,
+                                                    Access::read, from);
+                                      transfer_in(*waiting, instruction, active, detail, from);
+                                      waiting->cluster->wake(*waiting, now);
+                                    });
     return strand.block(WaitKind::global_order, 0, 0);
   }
   if (is_strong(instruction.order)) strand.warp->heard = strand.time;
   LanePointers from;
   const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::read, from);
-  note_arrival(strand, space, active, detail, from);
+  timed_access::load(strand, place_of(space, detail), places_of(from, active, detail));
   transfer_in(strand, instruction, active, detail, from);
   if (from.unwritten != 0) return mark_unwritten(strand, instruction, detail, active, from);
   return Flow::next;
@@ -413,7 +391,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   LanePointers all;
   all.base = const_cast<std::byte*>(from);
   transfer_in(strand, instruction, active, detail, all);
-  note_arrival(strand, detail.space, active, detail, all);
+  timed_access::load(strand, place_of(detail.space, detail), places_of(all, active, detail));
   if (is_strong(instruction.order)) strand.warp->heard = strand.time;
   if (strand.cluster->observed(EventKind::access)) {
     LaneAddresses addresses;
@@ -457,8 +435,7 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
                  const AccessDetail& detail) {
   LanePointers to;
   const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::write, to);
-  if (strand.cluster->times() != nullptr)
-    access_times::store(strand, place_of(space, detail), places_of(to, active, detail));
+  timed_access::store(strand, place_of(space, detail), places_of(to, active, detail));
   transfer_out(strand, instruction, active, detail, to);
   strand.cluster->note_progress();
 }
@@ -468,20 +445,18 @@ Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask acti
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
-    strand.cluster->in_global_order(strand.time + release_cycles(strand, instruction),
-                                    strong_access_latency(strand),
-                                    [=, &instruction, &detail](Cycle now) {
-                                      store_lanes(*waiting, instruction, active, detail);
-                                      waiting->cluster->wake(*waiting, now);
-                                    });
+    strand.cluster->in_global_order(
+        strand.time + strand.cluster->costs().release(instruction.order, instruction.scope),
+        strand.cluster->costs().ordered_access(), [=, &instruction, &detail](Cycle now) {
+          store_lanes(*waiting, instruction, active, detail);
+          waiting->cluster->wake(*waiting, now);
+        });
     return strand.block(WaitKind::global_order, 0, 0);
   }
   store_lanes(strand, instruction, active, detail);
-  strand.time += release_cycles(strand, instruction);
+  strand.time += strand.cluster->costs().release(instruction.order, instruction.scope);
   return Flow::next;
 }
-
-void execute_hint(const LaneRegisters&, const Instruction&, LaneMask) {}
 
 AddressSpace space_of(const Binder& binder, const ptx::Operand& address) {
   const std::string_view name = binder.modifiers.get("space");
@@ -547,20 +522,6 @@ void bind_store(Binder& binder) {
   binder.out.execute = execute_store;
 }
 
-void bind_hint(Binder& binder) { binder.out.execute = execute_hint; }
-
-/// An L2 policy is an opaque value that no instruction here interprets.
-void execute_policy(const LaneRegisters& registers, const Instruction& instruction,
-                    LaneMask active) {
-  uint64_t* const d = registers.lanes<uint64_t>(instruction.operands[0]);
-  for_lanes(active, [=](int lane) { d[lane] = 0; });
-}
-
-void bind_policy(Binder& binder) {
-  binder.destination(binder.ptx_operand(0), 8);
-  binder.out.execute = execute_policy;
-}
-
 /// Parameters, constants and local memory are the thread's own. Elsewhere a strong access of a
 /// scope beyond the cluster is seen by other clusters; a weak one may not be.
 Effect effect_of(const Modifiers& modifiers) {
@@ -579,18 +540,6 @@ Effect effect_of(const Modifiers& modifiers) {
   "[prefetch=L2::64B|L2::128B|L2::256B] "
 #define BW_ELEMENTS \
   "[vector=v2|v4|v8] type=b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
-
-/// A form that only speaks to caches, which this machine does not have.
-constexpr InstructionForm hint(std::string_view base, std::string_view modifiers, BindFunction bind,
-                               std::string_view section, uint8_t destinations = 0) {
-  return {.base = base,
-          .modifiers = modifiers,
-          .bind = bind,
-          .effect = Effect::lane,
-          .cycles = 1,
-          .section = section,
-          .destinations = destinations};
-}
 
 /// Parameters are operands from the constant bank.
 Cost load_cost(const Modifiers& modifiers, const ptx::Instruction&) {
@@ -630,17 +579,6 @@ constexpr InstructionForm kRows[] = {
      .destinations = 0,
      .takes_wider_registers = true,
      .memory = Memory::store},
-    hint("prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
-         "prefetch, prefetchu"),
-    hint("prefetchu", "L1", bind_hint, "prefetch, prefetchu"),
-    hint("applypriority", "[global] L2::evict_normal", bind_hint, "applypriority"),
-    hint("discard", "[global] L2", bind_hint, "discard"),
-    hint("createpolicy",
-         "kind=fractional|range [global] "
-         "primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
-         "[secondary=L2::evict_first|L2::evict_unchanged] b64",
-         bind_policy, "createpolicy", 1),
-    hint("createpolicy.cvt", "L2 b64", bind_policy, "createpolicy", 1),
 };
 
 }  // namespace

@@ -11,13 +11,13 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
-#include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/units/memory/timed_access.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 
@@ -92,7 +92,7 @@ void tell_rows(const Strand& strand, const Instruction& instruction, const Opera
 struct RowPlaces {
   const std::byte* own[kWarpLanes];
 
-  [[nodiscard]] access_times::LanePlaces lanes(int rows) const {
+  [[nodiscard]] timed_access::LanePlaces lanes(int rows) const {
     return {.active = rows == kWarpLanes ? kAllLanes : (LaneMask{1} << rows) - 1,
             .bytes = kRowBytes,
             .own = own};
@@ -113,8 +113,7 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
       std::memcpy(&matrices[static_cast<size_t>(k)][static_cast<size_t>(row)], places.own[lane],
                   kRowBytes);
     }
-  if (strand.cluster->times() != nullptr)
-    access_times::load_matrix(strand, places.lanes(kRows * count));
+  timed_access::load_matrix(strand, places.lanes(kRows * count));
   tell_rows(strand, instruction, address, kRows * count, Access::read);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < count; ++k) {
@@ -143,8 +142,7 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
       std::memcpy(memory, &matrix[static_cast<size_t>(row)], kRowBytes);
     }
   }
-  if (strand.cluster->times() != nullptr)
-    access_times::store_matrix(strand, places.lanes(kRows * count));
+  timed_access::store_matrix(strand, places.lanes(kRows * count));
   tell_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
   strand.cluster->note_progress();
   return Flow::next;
@@ -203,7 +201,7 @@ Flow load_bytes(Strand& strand, const Instruction& instruction, LaneMask active)
   for (int row = 0; row < rows; ++row)
     memory[static_cast<size_t>(row)] =
         load_row(strand, instruction, address, row, element_bits, places);
-  if (strand.cluster->times() != nullptr) access_times::load_matrix(strand, places.lanes(rows));
+  timed_access::load_matrix(strand, places.lanes(rows));
   tell_rows(strand, instruction, address, rows, Access::read);
   for (int r = 0; r < registers; ++r) {
     uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[r]);
@@ -245,8 +243,7 @@ Flow store_bytes(Strand& strand, const Instruction& instruction, LaneMask active
       std::memcpy(memory, columns[static_cast<size_t>(column)].data(), kRowBytes);
     }
   }
-  if (strand.cluster->times() != nullptr)
-    access_times::store_matrix(strand, places.lanes(kRows * count));
+  timed_access::store_matrix(strand, places.lanes(kRows * count));
   tell_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
   strand.cluster->note_progress();
   return Flow::next;

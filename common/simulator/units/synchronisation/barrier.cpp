@@ -5,14 +5,13 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
-#include "common/simulator/units/synchronisation/release_times.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -104,14 +103,14 @@ Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask act
   const bool releases = (instruction.flags & kRelaxed) == 0;
   Cycle performed = releases ? units_of(strand).mbarriers.last_remote_time() : 0;
   ClusterBarrier& barrier = units_of(*strand.cluster).cluster_barrier;
-  const TimingTable* const times = strand.cluster->times();
-  if (times == nullptr || !releases) {
+  const Costs& costs = strand.cluster->costs();
+  if (!costs.has_model() || !releases) {
     barrier.arrive(strand, instruction, active, performed);
     return Flow::next;
   }
   // The arrival comes behind what it waits for.
   const MemoryScope scope = strand.cluster->size() > 1 ? MemoryScope::cluster : MemoryScope::cta;
-  const Cycle membar = membar_cycles(*times, scope);
+  const Cycle membar = costs.fence(scope);
   performed = std::max(performed, strand.time + membar + barrier.latency());
   barrier.arrive(strand, instruction, active, performed);
   strand.time += membar;

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 
 namespace bw::sim {
 ClusterBarrier::ClusterBarrier(Cluster& cluster) : cluster_(cluster) {}
@@ -47,13 +47,7 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
                  "thread before the next arrive",
          .fix = "pair every arrive with a wait"});
   }
-  if (const TimingTable* const times = cluster_.times(); times != nullptr) {
-    // ptxas reads from the constant bank, at 0x140, whether there is a cluster at all.
-    constexpr uint64_t kLine = 0x140 / SmTimes::kConstantLineBytes;
-    strand.time =
-        strand.cta->sm_times->constant_line(kLine, strand.warp->index, strand.time, *times) +
-        times->cluster_arrive_cycles;
-  }
+  strand.time = strand.cta->clock->arrive_at_cluster(strand.warp->index, strand.time);
   state.outstanding |= lanes;
   state.arrived |= lanes;
   arrived_threads_ += static_cast<uint32_t>(std::popcount(lanes));
@@ -87,9 +81,7 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
     waiters_.push_back({&strand, strand.wait_token});
     return flow;
   }
-  if (const TimingTable* const times = cluster_.times();
-      times != nullptr && strand.wake == Wake::none)
-    strand.time += times->cluster_wait_cycles;
+  if (strand.wake == Wake::none) strand.time += cluster_.costs().cluster_wait();
   state.outstanding &= ~lanes;
   strand.warp->heard = strand.time;
   if (cluster_.observed(EventKind::order)) {
@@ -114,15 +106,7 @@ void ClusterBarrier::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) {
       now);
 }
 
-Cycle ClusterBarrier::latency() const {
-  const TimingTable* const times = cluster_.times();
-  if (times == nullptr) return cluster_.size() > 1 ? costs::kClusterBarrier : costs::kBarrier;
-  constexpr uint32_t kFewestCtas = 2;
-  // A cluster of one meets as at a named barrier.
-  if (cluster_.size() < kFewestCtas) return costs::kBarrier;
-  return times->cluster_barrier_cycles +
-         (cluster_.size() - kFewestCtas) * times->cluster_barrier_cta_cycles;
-}
+Cycle ClusterBarrier::latency() const { return cluster_.costs().cluster_barrier(cluster_.size()); }
 
 void ClusterBarrier::complete_if_due(const Origin& last, Cycle now) {
   if (completing_ || arrived_threads_ == 0 || arrived_threads_ != live_threads_) return;

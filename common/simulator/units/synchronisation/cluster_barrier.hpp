@@ -13,7 +13,6 @@ namespace bw::sim {
 /// arrived; it is seen by the waiting threads kClusterBarrier cycles later.
 class ClusterBarrier {
  public:
-  /// For a cluster.
   explicit ClusterBarrier(Cluster& cluster);
   ~ClusterBarrier();
 

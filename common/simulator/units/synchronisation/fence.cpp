@@ -4,12 +4,11 @@
 /// Threads and units of this machine see one memory in the order of simulated time, so a fence
 /// moves no data and only costs time (with a timing model: by its scope). The forms are decoded
 /// strictly: which proxy and scope a fence orders is what a race checker looks at.
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
-#include "common/simulator/units/synchronisation/release_times.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -27,16 +26,15 @@ void tell(const Strand& strand, const Instruction& instruction, uint64_t address
 
 /// What a fence takes beyond its issue.
 Cycle fence_cycles(const Strand& strand, const Instruction& instruction) {
-  const TimingTable* const times = strand.cluster->times();
-  if (times == nullptr) return 0;
+  const Costs& costs = strand.cluster->costs();
   switch (static_cast<FenceKind>(instruction.flags)) {
     case FenceKind::mbarrier_init:
       return 0;
     case FenceKind::thread:
     case FenceKind::proxy_tensormap:
-      return membar_cycles(*times, instruction.scope);
+      return costs.fence(instruction.scope);
     default:
-      return times->proxy_fence_cycles;
+      return costs.proxy_fence();
   }
 }
 

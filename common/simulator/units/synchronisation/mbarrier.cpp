@@ -10,8 +10,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
@@ -199,8 +199,8 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
   return *barrier;
 }
 
-void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                        const Instruction& instruction, LaneMask lanes) {
+void MbarrierUnit::init(const MbarrierOperation& by, uint32_t count) {
+  const auto& [offset_bytes, now, strand, instruction, lanes, operation_id] = by;
   if (count < 1 || count > kMbarrierLargestCount) {
     Site{strand, instruction, 0}.fault(
         {.code = FaultCode::mbarrier_count,
@@ -241,12 +241,12 @@ void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const 
   barrier.pending = static_cast<int32_t>(count);
   const uint64_t stored = kObjectMarker | slot;
   std::memcpy(cta_.shared.data() + offset_bytes, &stored, sizeof stored);
-  tell(MbarrierEvent::Operation::init, barrier, count, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::init, barrier, count, by);
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& strand,
-                              const Instruction& instruction, LaneMask lanes) {
+void MbarrierUnit::invalidate(const MbarrierOperation& by) {
+  const auto& [offset_bytes, now, strand, instruction, lanes, operation_id] = by;
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   const auto waiting = std::count_if(
       barrier.waiters.begin(), barrier.waiters.end(), [](const Mbarrier::Waiter& waiter) {
@@ -266,22 +266,23 @@ void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& st
   uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   std::memcpy(cta_.shared.data() + offset_bytes, &cleared, sizeof cleared);
-  tell(MbarrierEvent::Operation::invalidate, barrier, 0, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::invalidate, barrier, 0, by);
   barrier.live = false;
   state_->free_slots.push_back(static_cast<uint32_t>(stored));
   cta_.cluster->note_progress();
 }
 
 void MbarrierUnit::tell(MbarrierEvent::Operation operation, const Mbarrier& barrier,
-                        uint64_t amount, Cycle now, const Strand& strand,
-                        const Instruction& instruction, LaneMask lanes,
-                        uint64_t operation_id) const {
+                        uint64_t amount, const MbarrierOperation& by) const {
   if (!cta_.cluster->observed(EventKind::mbarrier)) return;
-  MbarrierEvent event = event_of(barrier, cta_, now);
+  MbarrierEvent event = event_of(barrier, cta_, by.now);
   event.operation = operation;
-  event.origin = strand.origin(instruction, lanes != 0 ? lanes : strand.executing);
+  event.origin = by.strand.origin(by.instruction, by.lanes != 0 ? by.lanes : by.strand.executing);
   event.amount = amount;
-  event.operation_id = operation_id;
+  // What an operation announces, and the end of a phase, are not parts of it.
+  if (operation != MbarrierEvent::Operation::expect_tx &&
+      operation != MbarrierEvent::Operation::complete)
+    event.operation_id = by.operation_id;
   cta_.cluster->tell(&Observer::on_mbarrier, event);
 }
 
@@ -298,17 +299,18 @@ void MbarrierUnit::tell_test(const Mbarrier& barrier, int64_t waited_phase, bool
   cta_.cluster->tell(&Observer::on_mbarrier, event);
 }
 
-void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const Strand& strand,
-                                 const Instruction& instruction) const {
+void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count,
+                                 const MbarrierOperation& by) const {
+  const Site site{by.strand, by.instruction};
   if (count < 1 || count > kMbarrierLargestCount) {
-    Site{strand, instruction, 0}.fault(
+    site.fault(
         {.code = FaultCode::mbarrier_count,
          .what = fmt::format("arrive on {} with count {}", name(barrier.offset_bytes), count),
          .rule = "the count is in the range 1 to 2^20-1",
          .section = "mbarrier.arrive"});
   }
   if (int64_t{count} > barrier.pending) {
-    Site{strand, instruction, 0}.fault(
+    site.fault(
         {.code = FaultCode::mbarrier_too_many_arrivals,
          .what = fmt::format("{} on the mbarrier {}, but its phase {} expects only {} more ({})",
                              counted(count, "arrival"), name(barrier.offset_bytes), barrier.phase,
@@ -319,7 +321,7 @@ void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const 
          .section = "mbarrier.arrive"});
   }
   if (barrier.phase > barrier.observed_phase && cta_.cluster->at_isa_level()) {
-    Site{strand, instruction, 0}.fault(
+    site.fault(
         {.code = FaultCode::mbarrier_phase_unobserved,
          .what = fmt::format("arrive on the mbarrier {} in phase {} before any wait has seen that "
                              "phase {} is complete",
@@ -333,35 +335,29 @@ void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const 
   }
 }
 
-void MbarrierUnit::check_arrival(uint32_t offset_bytes, uint32_t count, const Strand& strand,
-                                 const Instruction& instruction) {
-  check_arrival(require(offset_bytes, strand, instruction), count, strand, instruction);
+void MbarrierUnit::check_arrival(const MbarrierOperation& by, uint32_t count) {
+  check_arrival(require(by.offset_bytes, by.strand, by.instruction), count, by);
 }
 
-uint64_t MbarrierUnit::arrive(uint32_t offset_bytes, uint32_t count, Cycle now,
-                              const Strand& strand, const Instruction& instruction, LaneMask lanes,
-                              uint64_t operation_id) {
-  Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  check_arrival(barrier, count, strand, instruction);
+uint64_t MbarrierUnit::arrive(const MbarrierOperation& by, uint32_t count) {
+  Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
+  check_arrival(barrier, count, by);
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   barrier.pending -= static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::arrive, barrier, count, now, strand, instruction, lanes,
-       operation_id);
-  complete_if_due(barrier, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::arrive, barrier, count, by);
+  complete_if_due(barrier, by);
   return before;
 }
 
-uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now,
-                                   const Strand& strand, const Instruction& instruction,
-                                   LaneMask lanes, uint64_t operation_id) {
-  Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  check_arrival(barrier, count, strand, instruction);
+uint64_t MbarrierUnit::arrive_drop(const MbarrierOperation& by, uint32_t count) {
+  Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
+  check_arrival(barrier, count, by);
   if (count > barrier.expected) {
-    Site{strand, instruction, 0}.fault(
+    Site{by.strand, by.instruction, 0}.fault(
         {.code = FaultCode::mbarrier_drop_underflow,
          .what =
              fmt::format("arrive_drop of {} on the mbarrier {}, whose later phases expect only {}",
-                         count, name(offset_bytes), counted(barrier.expected, "arrival")),
+                         count, name(by.offset_bytes), counted(barrier.expected, "arrival")),
          .rule = "the expected count must not fall below zero",
          .fix = "drop each participant once",
          .section = "mbarrier.arrive_drop"});
@@ -369,31 +365,29 @@ uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle 
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   barrier.expected -= count;
   barrier.pending -= static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::arrive_drop, barrier, count, now, strand, instruction, lanes,
-       operation_id);
-  complete_if_due(barrier, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::arrive_drop, barrier, count, by);
+  complete_if_due(barrier, by);
   return before;
 }
 
-void MbarrierUnit::check_no_complete(uint32_t offset_bytes, uint32_t count, const Strand& strand,
-                                     const Instruction& instruction) {
-  const Mbarrier& barrier = require(offset_bytes, strand, instruction);
+void MbarrierUnit::check_no_complete(const MbarrierOperation& by, uint32_t count) {
+  const Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
   if (int64_t{count} < barrier.pending) return;
-  Site{strand, instruction, 0}.fault(
+  Site{by.strand, by.instruction, 0}.fault(
       {.code = FaultCode::mbarrier_no_complete,
        .what = fmt::format(
            "an arrive with .noComplete of {} on the mbarrier {} would complete its phase {} ({})",
-           counted(count, "arrival"), name(offset_bytes), barrier.phase, describe_counts(barrier)),
+           counted(count, "arrival"), name(by.offset_bytes), barrier.phase,
+           describe_counts(barrier)),
        .rule = "with .noComplete the arrive-on must not complete the phase",
        .fix = "leave .noComplete out, or arrive with a smaller count",
        .section = "mbarrier.arrive"});
 }
 
-void MbarrierUnit::change_tx(Mbarrier& barrier, int64_t bytes, const Strand& strand,
-                             const Instruction& instruction) {
+void MbarrierUnit::change_tx(Mbarrier& barrier, int64_t bytes, const MbarrierOperation& by) {
   const int64_t changed = barrier.tx_bytes + bytes;
   if (changed < -kMbarrierLargestCount || changed > kMbarrierLargestCount) {
-    Site{strand, instruction, 0}.fault(
+    Site{by.strand, by.instruction, 0}.fault(
         {.code = FaultCode::mbarrier_tx_count,
          .what =
              fmt::format("{} of {} takes the tx-count of the mbarrier {} from {} to {} (phase {})",
@@ -407,66 +401,57 @@ void MbarrierUnit::change_tx(Mbarrier& barrier, int64_t bytes, const Strand& str
   barrier.tx_bytes = changed;
 }
 
-void MbarrierUnit::expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
-                             const Instruction& instruction, LaneMask lanes) {
-  Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  change_tx(barrier, int64_t{bytes}, strand, instruction);
+void MbarrierUnit::expect_tx(const MbarrierOperation& by, uint32_t bytes) {
+  Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
+  change_tx(barrier, int64_t{bytes}, by);
   barrier.expected_tx_bytes += bytes;
-  tell(MbarrierEvent::Operation::expect_tx, barrier, bytes, now, strand, instruction, lanes);
-  complete_if_due(barrier, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::expect_tx, barrier, bytes, by);
+  complete_if_due(barrier, by);
 }
 
-void MbarrierUnit::complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now,
-                               const Strand& strand, const Instruction& instruction, LaneMask lanes,
-                               uint64_t operation_id, Cycle asked) {
-  Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  change_tx(barrier, -int64_t{bytes}, strand, instruction);
+void MbarrierUnit::complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycle asked) {
+  Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
+  change_tx(barrier, -int64_t{bytes}, by);
   barrier.completed_tx_bytes += bytes;
   if (asked != kNever) barrier.copies.push_back({asked, bytes});
-  tell(MbarrierEvent::Operation::complete_tx, barrier, bytes, now, strand, instruction, lanes,
-       operation_id);
-  complete_if_due(barrier, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::complete_tx, barrier, bytes, by);
+  complete_if_due(barrier, by);
 }
 
-void MbarrierUnit::increment_pending(uint32_t offset_bytes, uint32_t count, Cycle now,
-                                     const Strand& strand, const Instruction& instruction) {
-  Mbarrier& barrier = require(offset_bytes, strand, instruction);
+void MbarrierUnit::increment_pending(const MbarrierOperation& by, uint32_t count) {
+  Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
   if (int64_t{barrier.pending} + count > kMbarrierLargestCount) {
-    Site{strand, instruction, 0}.fault(
+    Site{by.strand, by.instruction, 0}.fault(
         {.code = FaultCode::mbarrier_count,
          .what = fmt::format("the pending count of the mbarrier {} would rise from {} by {}",
-                             name(offset_bytes), barrier.pending, count),
+                             name(by.offset_bytes), barrier.pending, count),
          .rule = "the pending count is at most 2^20-1",
          .section = "cp.async.mbarrier.arrive"});
   }
   barrier.pending += static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::increment_pending, barrier, count, now, strand, instruction, 0);
+  tell(MbarrierEvent::Operation::increment_pending, barrier, count, by);
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now, const Strand& strand,
-                                   const Instruction& instruction, LaneMask lanes) {
+void MbarrierUnit::complete_if_due(Mbarrier& barrier, const MbarrierOperation& by) {
   cta_.cluster->note_progress();
   if (barrier.pending != 0 || barrier.tx_bytes != 0) return;
-  tell(MbarrierEvent::Operation::complete, barrier, 0, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::complete, barrier, 0, by);
   ++barrier.phase;
-  barrier.phase_start = now;
+  barrier.phase_start = by.now;
   barrier.pending = static_cast<int32_t>(barrier.expected);
   barrier.expected_tx_bytes = 0;
   barrier.completed_tx_bytes = 0;
-  const TimingTable* const times = cta_.cluster->times();
-  const Cycle seen = now + (times != nullptr ? times->mbarrier_wake_cycles : 0);
   for (const Mbarrier::Waiter& waiter : barrier.waiters) {
     if (!waiter.strand->suspended || waiter.strand->wait_token != waiter.wait_token) continue;
     barrier.observed_phase = barrier.phase;
-    // Lanes whose warp's other lanes wait for them behind a branch come later.
-    const bool is_part = times != nullptr && waiter.strand->mask != waiter.strand->warp->live;
-    cta_.cluster->wake(*waiter.strand, is_part ? seen + times->mbarrier_part_wake_cycles : seen);
+    const bool is_part = waiter.strand->mask != waiter.strand->warp->live;
+    cta_.cluster->wake(*waiter.strand, by.now + cta_.cluster->costs().mbarrier_wake(is_part));
   }
   barrier.waiters.clear();
   std::swap(barrier.landed, barrier.copies);
   barrier.copies.clear();
-  if (barrier.observed_phase == barrier.phase) was_seen(barrier, now);
+  if (barrier.observed_phase == barrier.phase) was_seen(barrier, by.now);
 }
 
 void MbarrierUnit::was_seen(Mbarrier& barrier, Cycle now) {
@@ -482,8 +467,7 @@ Cycle MbarrierUnit::last_remote_time() const {
 
 Cycle MbarrierUnit::remote_time(uint32_t target_rank, Cycle now) {
   Cycle& last = state_->last_remote[target_rank % kMaxClusterRanks];
-  const TimingTable* const times = cta_.cluster->times();
-  const Cycle way = times != nullptr ? times->remote_arrive_cycles : costs::kRemoteArrive;
+  const Cycle way = cta_.cluster->costs().remote_arrival();
   const Cycle earliest = now + way + cta_.cluster->perturbation(way);
   last = std::max(last + 1, earliest);
   return last;

@@ -32,7 +32,7 @@ struct Mbarrier {
   bool live = false;                ///< initialised and not invalidated
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
-    Strand* strand;       ///< who waits
+    Strand* strand;
     uint32_t wait_token;  ///< the wait that it stands for; a later wait of the strand has another
   };
   std::vector<Waiter> waiters;  ///< strands that wait for it
@@ -56,19 +56,25 @@ namespace mbarrier_state {
 [[nodiscard]] uint32_t pending(uint64_t state);
 }  // namespace mbarrier_state
 
+/// An operation on the object at an offset into a CTA's shared memory.
+struct MbarrierOperation {
+  uint32_t offset_bytes;           ///< of the object
+  Cycle now;                       ///< when the operation takes effect
+  const Strand& strand;            ///< the one that issued it: for faults and reports
+  const Instruction& instruction;  ///< what it executed
+  LaneMask lanes = 0;  ///< those that observers are told of; 0: those that execute the instruction
+  uint64_t operation_id = kNoOperation;  ///< MbarrierEvent's
+};
+
 /// The objects of one CTA and the operations on them, for instructions and for asynchronous units
 /// (bulk copies, tcgen05.commit, cp.async, launch control).
 ///
-/// `offset_bytes` is an offset into the CTA's shared memory; `strand` and `instruction` are those
-/// that issued the operation: they place faults and name the actor in reports. Every operation
-/// completes the phase when nothing is pending any more, and wakes the waiters then. All throw
-/// SimulationError{contract} for an address without a live object, for an object whose bytes were
-/// overwritten, for counts out of range, for more arrivals than the phase expects and when the CTA
-/// has exited. `lanes` are those that the operation is told for; 0: those for which the strand
-/// executes its current instruction. `operation_id` is MbarrierEvent's.
+/// Every operation completes the phase when nothing is pending any more, and wakes the waiters
+/// then. All throw SimulationError{contract} for an address without a live object, for an object
+/// whose bytes were overwritten, for counts out of range, for more arrivals than the phase expects
+/// and when the CTA has exited.
 class MbarrierUnit {
  public:
-  /// For a CTA.
   explicit MbarrierUnit(Cta& cta);
   ~MbarrierUnit();
 
@@ -80,42 +86,30 @@ class MbarrierUnit {
   [[nodiscard]] Mbarrier& require(uint32_t offset_bytes, const Strand& strand,
                                   const Instruction& instruction);
 
-  /// Mbarrier.init.
-  void init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-            const Instruction& instruction, LaneMask lanes = 0);
-  /// Mbarrier.inval.
-  void invalidate(uint32_t offset_bytes, Cycle now, const Strand& strand,
-                  const Instruction& instruction, LaneMask lanes = 0);
+  /// mbarrier.init.
+  void init(const MbarrierOperation& by, uint32_t count);
+  /// mbarrier.inval.
+  void invalidate(const MbarrierOperation& by);
 
   /// Throws as an arrive-on of `count` would: more arrivals than expected, or a phase too early.
-  void check_arrival(uint32_t offset_bytes, uint32_t count, const Strand& strand,
-                     const Instruction& instruction);
+  void check_arrival(const MbarrierOperation& by, uint32_t count);
   /// Arrive-on. Returns the opaque state before it.
-  uint64_t arrive(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                  const Instruction& instruction, LaneMask lanes = 0,
-                  uint64_t operation_id = kNoOperation);
+  uint64_t arrive(const MbarrierOperation& by, uint32_t count);
   /// Arrive-on that also lowers the count that later phases expect.
-  uint64_t arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                       const Instruction& instruction, LaneMask lanes = 0,
-                       uint64_t operation_id = kNoOperation);
+  uint64_t arrive_drop(const MbarrierOperation& by, uint32_t count);
   /// A fault when an arrive-on of `count` would complete the phase: the promise of .noComplete.
-  void check_no_complete(uint32_t offset_bytes, uint32_t count, const Strand& strand,
-                         const Instruction& instruction);
+  void check_no_complete(const MbarrierOperation& by, uint32_t count);
   /// Announces bytes.
-  void expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
-                 const Instruction& instruction, LaneMask lanes = 0);
+  void expect_tx(const MbarrierOperation& by, uint32_t bytes);
   /// Bytes have landed. `asked`: when a copy from global memory was asked for that has brought
   /// them.
-  void complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
-                   const Instruction& instruction, LaneMask lanes = 0,
-                   uint64_t operation_id = kNoOperation, Cycle asked = kNever);
+  void complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycle asked = kNever);
   /// Somebody has seen that the last phase is complete. The first time, the cluster's demand is
   /// told how long its copies had been there.
   void was_seen(Mbarrier& barrier, Cycle now);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.
-  void increment_pending(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                         const Instruction& instruction);
+  void increment_pending(const MbarrierOperation& by, uint32_t count);
 
   /// Tells observers that lanes have tested for the phase with number `waited_phase`.
   void tell_test(const Mbarrier& barrier, int64_t waited_phase, bool done, bool may_suspend,
@@ -128,16 +122,12 @@ class MbarrierUnit {
   [[nodiscard]] Cycle last_remote_time() const;
 
  private:
-  /// Tells observers of an operation of these lanes.
-  void tell(MbarrierEvent::Operation operation, const Mbarrier& barrier, uint64_t amount, Cycle now,
-            const Strand& strand, const Instruction& instruction, LaneMask lanes,
-            uint64_t operation_id = kNoOperation) const;
-  void change_tx(Mbarrier& barrier, int64_t bytes, const Strand& strand,
-                 const Instruction& instruction);
-  void complete_if_due(Mbarrier& barrier, Cycle now, const Strand& strand,
-                       const Instruction& instruction, LaneMask lanes);
-  void check_arrival(const Mbarrier& barrier, uint32_t count, const Strand& strand,
-                     const Instruction& instruction) const;
+  /// Tells observers of an operation.
+  void tell(MbarrierEvent::Operation operation, const Mbarrier& barrier, uint64_t amount,
+            const MbarrierOperation& by) const;
+  void change_tx(Mbarrier& barrier, int64_t bytes, const MbarrierOperation& by);
+  void complete_if_due(Mbarrier& barrier, const MbarrierOperation& by);
+  void check_arrival(const Mbarrier& barrier, uint32_t count, const MbarrierOperation& by) const;
   [[nodiscard]] std::string name(uint32_t offset_bytes) const;
 
   Cta& cta_;

@@ -4,18 +4,25 @@
 
 #include <fmt/core.h>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
-#include "common/simulator/units/synchronisation/release_times.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::mbarrier_operations {
 namespace {
 
 using ptx::ScalarType;
+
+/// Instruction::flags of an arrival, above the address space.
+enum ArriveFlag : uint8_t {
+  kDrop = 1 << 2,
+  kExpectTx = 1 << 3,
+  kNoComplete = 1 << 4,
+  kHasCount = 1 << 5,
+};
 
 constexpr uint32_t kStateBytes = 8;
 
@@ -45,36 +52,31 @@ SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const O
 
 /// What one lane's (or several lanes' equal) arrive does to the object; also at the end of a remote
 /// one's way.
-uint64_t perform_arrive(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t value, LaneMask lanes,
-                        Cycle now, const Strand& strand, const Instruction& instruction,
-                        uint64_t operation_id = kNoOperation) {
-  const uint8_t flags = instruction.flags;
-  uint32_t count = static_cast<uint32_t>(std::popcount(lanes));
+uint64_t perform_arrive(MbarrierUnit& unit, const MbarrierOperation& by, uint32_t value) {
+  const uint8_t flags = by.instruction.flags;
+  uint32_t count = static_cast<uint32_t>(std::popcount(by.lanes));
   // A value out of range must not become a valid one by the multiplication.
   const uint32_t total = value > kMbarrierLargestCount ? value : value * count;
   if ((flags & kExpectTx) != 0) {
-    unit.check_arrival(offset_bytes, count, strand, instruction);
-    unit.expect_tx(offset_bytes, total, now, strand, instruction, lanes);
+    unit.check_arrival(by, count);
+    unit.expect_tx(by, total);
   } else {
     count = total;
   }
-  if ((flags & kNoComplete) != 0) unit.check_no_complete(offset_bytes, count, strand, instruction);
-  return (flags & kDrop) != 0
-             ? unit.arrive_drop(offset_bytes, count, now, strand, instruction, lanes, operation_id)
-             : unit.arrive(offset_bytes, count, now, strand, instruction, lanes, operation_id);
+  if ((flags & kNoComplete) != 0) unit.check_no_complete(by, count);
+  return (flags & kDrop) != 0 ? unit.arrive_drop(by, count) : unit.arrive(by, count);
 }
 
 /// The equal arrives of several lanes. The PTX ISA lets all of them belong to one phase only; on
 /// hardware each belongs to the phase that it finds.
-uint64_t perform_arrives(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t value, LaneMask lanes,
-                         Cycle now, const Strand& strand, const Instruction& instruction,
-                         uint64_t operation_id = kNoOperation) {
-  if (strand.cluster->at_isa_level())
-    return perform_arrive(unit, offset_bytes, value, lanes, now, strand, instruction, operation_id);
+uint64_t perform_arrives(MbarrierUnit& unit, const MbarrierOperation& by, uint32_t value) {
+  if (by.strand.cluster->at_isa_level()) return perform_arrive(unit, by, value);
   uint64_t state = 0;
-  for (const int lane : lanes_of(lanes))
-    state = perform_arrive(unit, offset_bytes, value, lane_bit(lane), now, strand, instruction,
-                           operation_id);
+  for (const int lane : lanes_of(by.lanes)) {
+    MbarrierOperation own = by;
+    own.lanes = lane_bit(lane);
+    state = perform_arrive(unit, own, value);
+  }
   return state;
 }
 
@@ -82,17 +84,19 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
                LaneMask lanes) {
   const int first_lane = lowest_lane(lanes);
   const Operand& destination = instruction.operands[0];
-  const Cycle released = strand.time + release_cycles(strand, instruction);
+  const Cycle released =
+      strand.time + strand.cluster->costs().release(instruction.order, instruction.scope);
   if (place.cta == strand.cta && released > strand.time && destination.sink) {
     strand.cluster->at(released, [&strand, &instruction, place, value, lanes](Cycle now) {
-      perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
-                      instruction);
+      perform_arrives(units_of(*place.cta).mbarriers,
+                      {place.offset_bytes, now, strand, instruction, lanes}, value);
     });
     return;
   }
   if (place.cta == strand.cta) {
-    const uint64_t state = perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes,
-                                           value, lanes, strand.time, strand, instruction);
+    const uint64_t state =
+        perform_arrives(units_of(*place.cta).mbarriers,
+                        {place.offset_bytes, strand.time, strand, instruction, lanes}, value);
     if (!destination.sink) strand.set_value(destination, first_lane, state);
     return;
   }
@@ -117,8 +121,8 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
     strand.cluster->tell(&Observer::on_order, event);
   }
   strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes, id](Cycle now) {
-    perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
-                    instruction, id);
+    perform_arrives(units_of(*place.cta).mbarriers,
+                    {place.offset_bytes, now, strand, instruction, lanes, id}, value);
   });
 }
 
@@ -139,8 +143,8 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
                 value_of(lane), lane_bit(lane));
     }
   }
-  if (const TimingTable* const times = strand.cluster->times())
-    strand.time += times->mbarrier_arrive_cycles + release_cycles(strand, instruction);
+  strand.time += strand.cluster->costs().mbarrier_arrival() +
+                 strand.cluster->costs().release(instruction.order, instruction.scope);
   return Flow::next;
 }
 
@@ -149,12 +153,10 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
     const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
     const auto count = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     units_of(*place.cta)
-        .mbarriers.init(place.offset_bytes, count, strand.time, strand, instruction,
-                        lane_bit(lane));
+        .mbarriers.init({place.offset_bytes, strand.time, strand, instruction, lane_bit(lane)},
+                        count);
   }
-  if (const TimingTable* const times = strand.cluster->times())
-    strand.time =
-        strand.cta->sm_times->mbarrier_inits.take(strand.time, times->mbarrier_init_cycles);
+  strand.time = strand.cta->clock->init_mbarrier(strand.time);
   return Flow::next;
 }
 
@@ -162,7 +164,8 @@ Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (const int lane : lanes_of(active)) {
     const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
     units_of(*place.cta)
-        .mbarriers.invalidate(place.offset_bytes, strand.time, strand, instruction, lane_bit(lane));
+        .mbarriers.invalidate(
+            {place.offset_bytes, strand.time, strand, instruction, lane_bit(lane)});
   }
   return Flow::next;
 }
@@ -173,10 +176,11 @@ Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) 
   const auto change = [&strand, &instruction](SharedPlace place, uint32_t bytes, int lane,
                                               Cycle now) {
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
+    const MbarrierOperation by{place.offset_bytes, now, strand, instruction, lane_bit(lane)};
     if constexpr (completes)
-      unit.complete_tx(place.offset_bytes, bytes, now, strand, instruction, lane_bit(lane));
+      unit.complete_tx(by, bytes);
     else
-      unit.expect_tx(place.offset_bytes, bytes, now, strand, instruction, lane_bit(lane));
+      unit.expect_tx(by, bytes);
   };
   for (const int lane : lanes_of(active)) {
     const SharedPlace place = place_of(strand, instruction, instruction.operands[0], lane);

@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// What the files of the mbarrier instruction forms share: flags and checks of their operands.
+/// What the files of the mbarrier instruction forms share: the address space and checks of their
+/// operands.
 
 #include <cstdint>
 #include <string_view>
@@ -10,21 +11,9 @@
 
 namespace bw::sim::mbarrier_operations {
 
-// Instruction::flags of the family. The two lowest bits are the address space.
-/// What a form's modifiers say.
-enum Flags : uint8_t {
-  kSpaceMask = 3,
-  kGeneric = 0,
-  kSharedCta = 1,
-  kSharedCluster = 2,
-  kDrop = 1 << 2,
-  kExpectTx = 1 << 3,
-  kNoComplete = 1 << 4,
-  kHasCount = 1 << 5,
-  kParity = 1 << 2,
-  kTry = 1 << 3,
-  kHasHint = 1 << 4,
-};
+/// The two lowest bits of Instruction::flags, in every form of the family; the others belong to
+/// arrivals or to waits.
+enum SpaceFlag : uint8_t { kGeneric = 0, kSharedCta = 1, kSharedCluster = 2, kSpaceMask = 3 };
 
 /// The flag of the "space" group's match.
 [[nodiscard]] uint8_t space_flag(const Modifiers& modifiers);

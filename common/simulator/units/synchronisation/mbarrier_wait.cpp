@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
@@ -15,6 +15,9 @@ namespace bw::sim::mbarrier_operations {
 namespace {
 
 using ptx::ScalarType;
+
+/// Instruction::flags of a wait, above the address space.
+enum WaitFlag : uint8_t { kParity = 1 << 2, kTry = 1 << 3, kHasHint = 1 << 4 };
 
 /// The barrier one lane names.
 Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
@@ -129,11 +132,10 @@ void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) 
 
 /// The answer to a test that does not suspend comes later; who uses it waits.
 void answer_arrives(Strand& strand, const Instruction& instruction) {
-  const TimingTable* const times = strand.cluster->times();
-  if (times == nullptr || strand.wake != Wake::none) return;
-  const Cycle cycles =
-      (instruction.flags & kTry) != 0 ? times->mbarrier_try_cycles : times->mbarrier_test_cycles;
-  strand.value_arrives(LoadedFrom::shared_memory, instruction.scoreboard, strand.time + cycles);
+  if (strand.wake != Wake::none) return;
+  const Cycle cycles = strand.cluster->costs().mbarrier_answer((instruction.flags & kTry) != 0);
+  if (cycles != 0)
+    strand.value_arrives(LoadedFrom::shared_memory, instruction.scoreboard, strand.time + cycles);
 }
 
 /// Lanes that wait on one barrier for one phase: the usual case.

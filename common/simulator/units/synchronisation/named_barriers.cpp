@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
 namespace bw::sim {
@@ -177,17 +177,9 @@ void NamedBarriers::tell(const NamedBarrier& barrier, const Origin& origin, Cycl
   cta_.cluster->tell(&Observer::on_barrier, event);
 }
 
-Cycle NamedBarriers::release_time(const NamedBarrier& barrier, Cycle now) const {
-  const TimingTable* const times = cta_.cluster->times();
-  if (times == nullptr) return now + costs::kBarrierPerWarp * barrier.arrived_warps;
-  const auto arrived = static_cast<int64_t>(arrivals_.free_at());
-  return static_cast<Cycle>(
-      std::max(static_cast<int64_t>(now), arrived + times->named_barrier_cycles));
-}
-
 void NamedBarriers::complete(NamedBarrier& barrier, const Origin& last, Cycle now) {
   tell(barrier, last, now, true, false);
-  const Cycle release = release_time(barrier, now);
+  const Cycle release = cta_.clock->named_barriers.release(now, barrier.arrived_warps);
   for (const NamedBarrier::Waiter& waiter : barrier.waiters) {
     if (waiter.result != nullptr)
       write_result(barrier, *waiter.strand, *waiter.result, waiter.lanes);
@@ -233,13 +225,13 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
   const Origin origin = strand.origin(instruction, lanes);
   tell(barrier, origin, strand.time, false, request.operation != BarrierOperation::arrive);
   if ((warp.live & ~arrival.lanes) == 0) warp_arrived(barrier, arrival);
-  const TimingTable* const times = cta_.cluster->times();
-  if (times != nullptr) arrivals_.take(strand.time, times->named_barrier_warp_cycles);
+  NamedBarrierTimes& times = cta_.clock->named_barriers;
+  times.arrive(strand.time);
   if (is_complete(barrier)) {
     const NamedBarrier finished = barrier.reduction ? barrier : NamedBarrier{};
-    const Cycle release = release_time(barrier, strand.time);
+    const Cycle release = times.release_of_last(strand.time, barrier.arrived_warps);
     complete(barrier, origin, strand.time);
-    if (times != nullptr && request.operation != BarrierOperation::arrive) strand.time = release;
+    if (request.operation != BarrierOperation::arrive) strand.time = release;
     if (request.result != nullptr) write_result(finished, strand, *request.result, lanes);
     if (arrival.waits) strand.warp->heard = strand.time;
     return Flow::next;

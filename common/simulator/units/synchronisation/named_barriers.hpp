@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 
 namespace bw::sim {
 
@@ -18,12 +17,12 @@ enum class BarrierOperation : uint8_t { sync, arrive, red_popc, red_and, red_or 
 
 /// One execution of a barrier instruction by some lanes of a warp.
 struct BarrierRequest {
-  uint32_t id = 0;                                      ///< number of the barrier
-  bool has_count = false;                               ///< false: all threads of the CTA take part
-  uint32_t threads = 0;                                 ///< the thread count operand
-  BarrierOperation operation = BarrierOperation::sync;  ///< what was done
-  const Operand* result = nullptr;                      ///< destination of a reduction
-  LaneMask predicate = 0;                               ///< source of a reduction, per lane
+  uint32_t id = 0;         ///< number of the barrier
+  bool has_count = false;  ///< false: all threads of the CTA take part
+  uint32_t threads = 0;    ///< the thread count operand
+  BarrierOperation operation = BarrierOperation::sync;
+  const Operand* result = nullptr;  ///< destination of a reduction
+  LaneMask predicate = 0;           ///< source of a reduction, per lane
 };
 
 /// State of one barrier. Arrival is per warp: a warp has arrived when all its threads that have not
@@ -31,38 +30,37 @@ struct BarrierRequest {
 struct NamedBarrier {
   /// Who has arrived, and how.
   struct Arrival {
-    LaneMask lanes = 0;                        ///< lanes that have executed the instruction
-    bool complete = false;                     ///< the warp counts as arrived
-    const Instruction* instruction = nullptr;  ///< what was executed
-    bool waits = false;                        ///< and whether it waits for the completion
+    LaneMask lanes = 0;     ///< lanes that have executed the instruction
+    bool complete = false;  ///< the warp counts as arrived
+    const Instruction* instruction = nullptr;
+    bool waits = false;  ///< and whether it waits for the completion
   };
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
-    Strand* strand;         ///< who waits
+    Strand* strand;
     uint32_t wait_token;    ///< the wait that it stands for; a later wait of the strand has another
     const Operand* result;  ///< where a reduction goes
     LaneMask lanes;         ///< the threads of the warp that take part
   };
-  bool active = false;                                  ///< somebody has arrived in this phase
-  bool whole_cta = false;                               ///< expects every warp that has not exited
-  bool reduction = false;                               ///< whether it reduces
-  BarrierOperation operation = BarrierOperation::sync;  ///< what was done
-  uint32_t threads = 0;                                 ///< threads expected, a multiple of 32
-  uint32_t arrived_warps = 0;                           ///< warps that have arrived in this phase
-  uint32_t votes = 0;                                   ///< threads whose predicate was true
-  uint32_t voters = 0;                                  ///< threads whose predicate holds
-  uint64_t phase = 0;                                   ///< completed phases
-  Cycle completed_at = 0;                               ///< when the last one was
-  std::vector<Arrival> warps;                           ///< per warp of the CTA
-  std::vector<Arrival> last_warps;                      ///< the same of the last complete phase
-  std::vector<Waiter> waiters;                          ///< strands that wait for it
+  bool active = false;     ///< somebody has arrived in this phase
+  bool whole_cta = false;  ///< expects every warp that has not exited
+  bool reduction = false;  ///< whether it reduces
+  BarrierOperation operation = BarrierOperation::sync;
+  uint32_t threads = 0;             ///< threads expected, a multiple of 32
+  uint32_t arrived_warps = 0;       ///< warps that have arrived in this phase
+  uint32_t votes = 0;               ///< threads whose predicate was true
+  uint32_t voters = 0;              ///< threads whose predicate holds
+  uint64_t phase = 0;               ///< completed phases
+  Cycle completed_at = 0;           ///< when the last one was
+  std::vector<Arrival> warps;       ///< per warp of the CTA
+  std::vector<Arrival> last_warps;  ///< the same of the last complete phase
+  std::vector<Waiter> waiters;      ///< strands that wait for it
 };
 
 /// Without a thread count a barrier expects the warps that have not exited: the PTX ISA lets a
 /// barrier wait for non-exited threads only, and hardware counts exited warps as arrived.
 class NamedBarriers {
  public:
-  /// For a CTA.
   explicit NamedBarriers(Cta& cta);
   ~NamedBarriers();
 
@@ -94,12 +92,8 @@ class NamedBarriers {
   void tell(const NamedBarrier& barrier, const Origin& origin, Cycle now, bool completes,
             bool waits) const;
 
-  /// When warps that wait go on, for a barrier that is complete at `now`.
-  [[nodiscard]] Cycle release_time(const NamedBarrier& barrier, Cycle now) const;
-
   Cta& cta_;
   std::array<NamedBarrier, kNamedBarriers> barriers_;
-  Server arrivals_;  ///< with a timing model: one after the other
 };
 
 }  // namespace bw::sim

@@ -14,9 +14,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/isa/sections.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/families.hpp"

@@ -27,7 +27,6 @@ void tell_meeting(const Strand& strand, const Instruction& instruction, LaneMask
 /// The waiting strands of one CTA's warps.
 class WarpSync {
  public:
-  /// For a CTA.
   explicit WarpSync(Cta& cta);
   ~WarpSync();
 

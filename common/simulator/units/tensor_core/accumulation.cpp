@@ -34,13 +34,10 @@ const Accumulation& accumulation(SummationModel model) {
   if (model == SummationModel::sequential) return sequential;
   if (model == SummationModel::hopper) return hopper;
   if (model == SummationModel::none) return none;
-  throw SimulationError(Report{FaultCode::setting_invalid,
-                               std::string("the summation model \"") + summation_name(model) +
-                                   "\" is not part of this build",
-                               "",
-                               {},
-                               "",
-                               "unset BW_SIM_ACCUMULATION, or set it to \"sequential\""});
+  throw SimulationError(Report{.code = FaultCode::setting_invalid,
+                               .what = std::string("the summation model \"") +
+                                       summation_name(model) + "\" is not part of this build",
+                               .fix = "unset BW_SIM_ACCUMULATION, or set it to \"sequential\""});
 }
 
 }  // namespace bw::sim

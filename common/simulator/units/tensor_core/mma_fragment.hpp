@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "common/simulator/machine/types.hpp"
+#include "common/simulator/base/types.hpp"
 
 namespace bw::sim {
 

@@ -13,8 +13,8 @@ namespace bw::sim {
 
 /// An operation of the queue and who issued it.
 struct QueuedMma {
-  const MmaOperation* operation = nullptr;  ///< what was done
-  const Origin* origin = nullptr;           ///< who did it, and where
+  const MmaOperation* operation = nullptr;
+  const Origin* origin = nullptr;  ///< who did it, and where
 };
 
 /// Executes operations that agree in all but places, scale ids and, of the first one, whether it

@@ -1,8 +1,8 @@
 /// \file
 /// tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"

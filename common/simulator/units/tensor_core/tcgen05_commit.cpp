@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
@@ -95,7 +95,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
            rest_of_targets &= rest_of_targets - 1) {
         const auto rank = static_cast<uint32_t>(lowest_lane(rest_of_targets));
         units_of(cluster.cta(rank))
-            .mbarriers.arrive(offset, 1, now, *issuer, *instruction, lane_bit(lane), id);
+            .mbarriers.arrive({offset, now, *issuer, *instruction, lane_bit(lane), id}, 1);
       }
     });
   }

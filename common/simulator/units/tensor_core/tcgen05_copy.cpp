@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/operand_contents.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"

@@ -15,7 +15,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_read.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
@@ -24,7 +24,6 @@
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
-#include "common/simulator/units/tensor_core/tensor_core_timing.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -150,28 +149,12 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
   return address;
 }
 
-Cycle transfer_cycles(const Form& form) {
-  const uint32_t halves = form.shape == Shape::s16x32bx2 ? 2 : 1;
-  return std::max<Cycle>(form.columns * halves * costs::kTmemLoadPerColumn, costs::kSharedLoad);
-}
-
 /// When a transfer that a warp issues now is done.
 Cycle transfer_end(const Strand& strand, const Form& form, bool is_load) {
-  Cluster& cluster = *strand.cluster;
-  const TimingTable* const times = cluster.times();
-  if (times == nullptr) {
-    const Cycle latency = transfer_cycles(form);
-    return strand.time + latency + cluster.perturbation(latency);
-  }
-  // A quarter of the lanes has its own way; the published numbers are of all four quarters.
   const uint32_t columns = form.columns * (form.shape == Shape::s16x32bx2 ? 2 : 1);
-  const Cycle moving = ceil_div(columns, times->tmem_columns_per_cycle);
-  Server& quarter =
-      units_of(strand).sm_memory.tensor_memory[strand.warp->index % TensorMemory::kQuarters];
-  const Cycle begin = quarter.take(strand.time, moving);
-  const Cycle latency = is_load ? tensor_core_timing::load_cycles(columns, *times)
-                                : times->tmem_store_cycles + moving;
-  return begin + latency + cluster.perturbation(latency);
+  const auto [begin, latency] =
+      strand.cta->clock->tensor_memory.transfer(strand.warp->index, columns, is_load, strand.time);
+  return begin + latency + strand.cluster->perturbation(latency);
 }
 
 /// Tells observers of a load or store, of both halves one by one.

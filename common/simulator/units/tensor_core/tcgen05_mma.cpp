@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/block_scaling.hpp"
 #include "common/simulator/units/tensor_core/operand_contents.hpp"
@@ -328,8 +328,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
     check_shared_memory(strand, i, lane_bit(lane), mma);
     units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)),
                                       std::move(mma));
-    if (const TimingTable* const times = strand.cluster->times())
-      strand.time += times->tcgen05_issue_cycles;
+    strand.time += strand.cluster->costs().tensor_issue();
   }
   return Flow::next;
 }

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"

@@ -7,7 +7,6 @@
 #include "common/simulator/units/tensor_core/footprint.hpp"
 #include "common/simulator/units/tensor_core/mma_product.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
-#include "common/simulator/units/tensor_core/tensor_core_timing.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -59,62 +58,46 @@ TensorCore::~TensorCore() = default;
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, MmaOperation operation) {
   if (model_ == nullptr) model_ = &accumulation(cta_.cluster->settings().resolved_summation());
-  const Times times{.interval = tensor_core_timing::interval(operation),
-                    .latency = tensor_core_timing::latency(operation),
-                    .shared_reads = tensor_core_timing::shared_cycles(operation)};
-  const int group = operation.group;
-  push(now, origin, group, times, std::move(operation));
+  const MmaCost cost{.group = operation.group,
+                     .m = operation.shape.m,
+                     .n = operation.shape.n,
+                     .a_in_tensor_memory = operation.a_in_tensor_memory,
+                     .a_row_bytes = kMmaKBytes,
+                     .b_row_bytes = operation.shape.b_k_bytes()};
+  push(now, origin, cost.group, cost_of(cost), std::move(operation));
 }
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, const CopyOperation& operation) {
-  const Times times{.interval = tensor_core_timing::kCopyInterval,
-                    .latency = tensor_core_timing::kCopyLatency,
-                    .shared_reads = operation.rows * operation.row_bytes / kSharedPassBytes};
-  push(now, origin, operation.group, times, operation);
+  push(now, origin, operation.group, cost_of_copy(operation.rows * operation.row_bytes), operation);
 }
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, const ShiftOperation& operation) {
-  const Times times{.interval = tensor_core_timing::kCopyInterval,
-                    .latency = tensor_core_timing::kCopyLatency};
-  push(now, origin, operation.group, times, operation);
+  push(now, origin, operation.group, cost_of_copy(0), operation);
 }
 
-Cycle TensorCore::completion_of(Cycle now, int group, Times times) {
+Cycle TensorCore::completion_of(Cycle now, int group, const TensorCoreCost& cost) const {
   Cluster& cluster = *cta_.cluster;
-  const TimingTable* const table = cluster.times();
-  if (table == nullptr) {
-    const Cycle alone = now + times.latency + cluster.perturbation(times.latency);
-    return std::max(alone, last_completion_ + times.interval);
-  }
-  const Cycle begin = std::max(now, free_);
-  free_ = begin + times.interval;
-  for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
-    Cta& cta = cluster.cta(cta_.rank + member);
-    cluster.demand().use(Resource::tensor_cycles, cta.rank, begin, times.interval);
-    // Others may pass shared memory as well.
-    free_ = std::max(free_, units_of(cta).sm_memory.pass(begin, times.shared_reads));
-  }
-  // The published latencies are from before the issue until a waiter has seen the mbarrier.
-  const Cycle latency = times.latency - table->mbarrier_wake_cycles - table->tcgen05_issue_cycles;
-  const Cycle complete = free_ - times.interval + latency + cluster.perturbation(times.latency);
-  return std::max(complete, last_completion_);
+  std::array<SmClock*, 2> sms{};
+  for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member)
+    sms[member] = cluster.cta(cta_.rank + member).clock.get();
+  return cta_.clock->tensor_core.completion({sms.data(), static_cast<size_t>(group)}, now, cost,
+                                            cluster.perturbation(cost.latency));
 }
 
-void TensorCore::push(Cycle now, const Origin& origin, int group, Times times,
+void TensorCore::push(Cycle now, const Origin& origin, int group, const TensorCoreCost& cost,
                       Operation operation) {
   const auto thread = origin.warp * static_cast<uint32_t>(kWarpLanes) +
                       static_cast<uint32_t>(lowest_lane(origin.lanes));
-  last_completion_ = completion_of(now, group, times);
-  queue_.push_back(
-      {last_completion_, std::move(operation), origin, cta_.cluster->next_operation()});
+  const Cycle completion = completion_of(now, group, cost);
+  queue_.push_back({completion, std::move(operation), origin, cta_.cluster->next_operation()});
   tell(queue_.back(), false, now);
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [&](const auto& entry) { return entry.thread == thread; });
   if (found == threads_.end())
-    threads_.push_back({thread, last_completion_});
+    threads_.push_back({thread, completion});
   else
-    found->time = last_completion_;
-  if (!drain_scheduled_) schedule_drain(last_completion_);
+    found->time = completion;
+  if (!drain_scheduled_) schedule_drain(completion);
 }
 
 Cycle TensorCore::completion(uint32_t thread) const {

@@ -9,10 +9,10 @@
 /// once, at the end of the instruction. kind::i8 sums exactly and wraps (or, with the saturate bit,
 /// clamps) when it adds to D.
 ///
-/// Time. An operation's completion time follows from the queue (tensor_core_timing.hpp). Operands
-/// are read and D is written when the queue is brought up to date: at the completion that a commit
-/// waits for, or before anything else looks at Tensor Memory. In between nobody can see the
-/// difference, so consecutive MMAs on one accumulator run as one product over their joint K.
+/// Time. An operation's completion time follows from the queue (clock/tensor_core_times.hpp).
+/// Operands are read and D is written when the queue is brought up to date: at the completion that
+/// a commit waits for, or before anything else looks at Tensor Memory. In between nobody can see
+/// the difference, so consecutive MMAs on one accumulator run as one product over their joint K.
 
 #include <array>
 #include <cstdint>
@@ -66,11 +66,11 @@ struct MmaOperation {
 
 /// One tcgen05.cp.
 struct CopyOperation {
-  int group = 1;              ///< CTAs that work together: 1 or 2
-  TensorAddress destination;  ///< where it goes
-  MatrixDescriptor source;    ///< where it comes from
-  uint32_t rows = 0;          ///< of the source
-  uint32_t row_bytes = 0;     ///< 16 or 32, of the destination
+  int group = 1;  ///< CTAs that work together: 1 or 2
+  TensorAddress destination;
+  MatrixDescriptor source;  ///< where it comes from
+  uint32_t rows = 0;        ///< of the source
+  uint32_t row_bytes = 0;   ///< 16 or 32, of the destination
   /// Row r of the source goes to lane r % 32 of each quarter in the mask of its block of 32 rows;
   /// with `one_row_a_quarter` (4x256b) row r goes to the address's lane of quarter r.
   std::array<uint8_t, 4> quarters{};
@@ -103,8 +103,8 @@ struct CollectorUse {
   static constexpr uint32_t kBuffers = 5;  ///< a, b0 to b3
   /// What can be done.
   enum class Operation : uint8_t { discard, fill, use, last_use };
-  uint32_t buffer = 0;                       ///< which collector buffer
-  Operation operation = Operation::discard;  ///< what was done
+  uint32_t buffer = 0;  ///< which collector buffer
+  Operation operation = Operation::discard;
 };
 
 /// The tensor core of a CTA's SM.
@@ -147,15 +147,10 @@ class TensorCore {
     uint64_t id = 0;
   };
 
-  /// What the operation takes, in cycles.
-  struct Times {
-    Cycle interval;          ///< from this to the next
-    Cycle latency;           ///< until it is seen to be complete
-    Cycle shared_reads = 0;  ///< of each SM's shared memory
-  };
-  void push(Cycle now, const Origin& origin, int group, Times times, Operation operation);
+  void push(Cycle now, const Origin& origin, int group, const TensorCoreCost& cost,
+            Operation operation);
   /// When an operation that is issued now is complete; takes the unit for it.
-  [[nodiscard]] Cycle completion_of(Cycle now, int group, Times times);
+  [[nodiscard]] Cycle completion_of(Cycle now, int group, const TensorCoreCost& cost) const;
   /// Tells observers that an entry is issued (at `now`) or complete.
   void tell(const Entry& entry, bool completes, Cycle now) const;
   void schedule_drain(Cycle time);
@@ -170,8 +165,6 @@ class TensorCore {
   Cta& cta_;
   const Accumulation* model_ = nullptr;  ///< chosen when the first MMA is issued
   std::deque<Entry> queue_;
-  Cycle last_completion_ = 0;
-  Cycle free_ = 0;  ///< with a timing model: when the next operation may begin
   bool drain_scheduled_ = false;
   std::array<std::optional<CollectedMatrix>, CollectorUse::kBuffers> collected_;
   struct ThreadCompletion {

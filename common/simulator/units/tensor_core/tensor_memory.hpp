@@ -79,7 +79,6 @@ class TensorMemory {
   static constexpr uint32_t kColumns = ColumnSet::kColumns;   ///< of an SM
   static constexpr uint32_t kQuarters = kLanes / kWarpLanes;  ///< of the lanes
 
-  /// For a CTA.
   explicit TensorMemory(Cta& cta);
   ~TensorMemory();
   TensorMemory(const TensorMemory&) = delete;  // the SM knows its place
@@ -141,17 +140,17 @@ class TensorMemory {
   struct WarpState {
     /// A load that is under way.
     struct Load {
-      const Operand* destination = nullptr;      ///< its registers
-      uint32_t pattern = 0;                      ///< what they hold meanwhile
-      const Instruction* instruction = nullptr;  ///< what was executed
+      const Operand* destination = nullptr;  ///< its registers
+      uint32_t pattern = 0;                  ///< what they hold meanwhile
+      const Instruction* instruction = nullptr;
     };
     /// A load or store that no wait has covered.
     struct Transfer {
-      const Instruction* instruction = nullptr;  ///< what was executed
-      uint32_t column = 0;                       ///< the first column
-      uint32_t columns = 0;                      ///< how many columns
-      bool is_load = false;                      ///< or a store
-      Cycle done = 0;                            ///< when it is complete
+      const Instruction* instruction = nullptr;
+      uint32_t column = 0;  ///< the first column
+      uint32_t columns = 0;
+      bool is_load = false;  ///< or a store
+      Cycle done = 0;        ///< when it is complete
     };
     /// Forgets the loads, or the stores: a wait has covered them.
     void waited(bool of_loads) {

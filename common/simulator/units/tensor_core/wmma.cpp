@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"

@@ -11,9 +11,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_read.hpp"

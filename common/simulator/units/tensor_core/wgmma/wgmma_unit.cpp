@@ -6,7 +6,6 @@
 
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/late_fault.hpp"
-#include "common/simulator/units/tensor_core/wgmma/wgmma_timing.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -82,29 +81,14 @@ void WgmmaUnit::issue(const Strand& strand, const Instruction& instruction, Lane
 }
 
 Cycle WgmmaUnit::completion(const WgmmaOperation& operation) {
-  Cluster& cluster = *cta_.cluster;
   const WgmmaForm& form = *operation.form;
-  const TimingTable* const times = cluster.times();
-  if (times == nullptr) {
-    const Cycle latency = wgmma_timing::latency(form);
-    const Cycle alone = operation.issued + latency + cluster.perturbation(latency);
-    tensor_free_ = std::max(alone, tensor_free_ + wgmma_timing::interval(form));
-    return tensor_free_;
-  }
-  const Cycle begin = std::max(operation.issued, tensor_free_);
-  const Cycle multiplied = begin + wgmma_timing::tensor_cycles(form, *times);
-  const Cycle passes = wgmma_timing::shared_passes(form);
-  const Cycle read =
-      units_of(cta_).sm_memory.pass_between(begin, std::max(multiplied, begin + passes), passes);
-  tensor_free_ = std::max(multiplied, read);
-  cluster.demand().use(Resource::tensor_cycles, cta_.rank, begin, multiplied - begin);
-  if (const uint32_t slots = wgmma_timing::register_slots(form, *times); slots != 0)
-    for (IssueCalendar& scheduler : cta_.sm_times->schedulers)
-      scheduler.take_between(begin, tensor_free_, slots);
-  const Cycle delivery = wgmma_timing::delivery(form, *times);
-  last_completion_ =
-      std::max(last_completion_, tensor_free_ + delivery + cluster.perturbation(delivery));
-  return last_completion_;
+  const uint32_t a_bytes = form.a_in_registers ? 0 : kWgmmaRows * kMmaKBytes;
+  const WgmmaCost cost{.n = form.n,
+                       .operand_bytes = a_bytes + form.n * form.b_row_bytes(),
+                       .a_in_registers = form.a_in_registers,
+                       .d_registers = form.d_registers};
+  WgmmaTimes& times = cta_.clock->wgmma;
+  return times.completion(cost, operation.issued, cta_.cluster->perturbation(times.latency(cost)));
 }
 
 void WgmmaUnit::begin(Warpgroup& group, uint64_t number) {

@@ -77,8 +77,6 @@ class WgmmaUnit {
 
   Cta& cta_;
   std::deque<Warpgroup> groups_;  ///< by warp / 4; grows on demand
-  Cycle tensor_free_ = 0;         ///< when the tensor cores have done all that was begun
-  Cycle last_completion_ = 0;     ///< with a timing model: of all that was begun
 };
 
 /// D of the operations in `batch`, one after the other on the same D, for all warps of a warpgroup.

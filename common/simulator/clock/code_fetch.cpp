@@ -1,0 +1,87 @@
+#include "common/simulator/clock/code_fetch.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace bw::sim {
+
+namespace {
+
+/// A warp that fetches alone books so far ahead: turns cost the host time. No number of hardware.
+constexpr double kLeadAlone = 64;
+
+}  // namespace
+
+CodeFetch::Stretch CodeFetch::stretch(uint32_t begin, uint32_t instructions, Cycle from) {
+  const uint32_t end = (begin + instructions - 1) / kLineInstructions + 1;
+  if (begin >= of_stretch_.size()) of_stretch_.resize(begin + 1, 0);
+  if (ready_.size() < end + rate_.ahead_lines) ready_.resize(end + rate_.ahead_lines, 0);
+  Stretch stretch{.begin = begin,
+                  .line = begin / kLineInstructions,
+                  .end = end,
+                  .at = static_cast<double>(from)};
+  ++waiting_;
+  pass_fetched(stretch);
+  return stretch;
+}
+
+void CodeFetch::pass_fetched(Stretch& stretch) {
+  for (; stretch.line < stretch.end; ++stretch.line) {
+    // Who comes to a line lets those ahead be fetched.
+    if (ready_[stretch.line] == 0 || ready_[stretch.line + rate_.ahead_lines] == 0) return;
+    stretch.at = std::max(stretch.at, ready_[stretch.line]);
+  }
+  of_stretch_[stretch.begin] = std::max<Cycle>(static_cast<Cycle>(stretch.at), 1);
+  stretch.end = 0;
+  --waiting_;
+}
+
+double CodeFetch::take_way(double at, double lines) {
+  const double begin = std::max(at, way_free_);
+  way_idle_ += begin - way_free_;
+  way_free_ = begin + lines * rate_.way_cycles;
+  return begin;
+}
+
+bool CodeFetch::is_far(uint32_t line, double at) const {
+  if (rate_.far_cycles == 0) return false;
+  const double idle = way_idle_ + std::max(0.0, at - way_free_);
+  return line >= rate_.launched_lines + idle / rate_.launched_cycles;
+}
+
+double CodeFetch::brought(uint32_t line, double at) {
+  const uint32_t part = line / kPartLines;
+  if (brought_.size() < part + 2) brought_.resize(part + 2, 0);
+  if (brought_[part] == 0) {
+    brought_[part] = at + rate_.far_cycles;
+    if (brought_[part + 1] == 0) brought_[part + 1] = brought_[part];
+  }
+  return brought_[part];
+}
+
+void CodeFetch::fetch_line(Stretch& stretch) {
+  const uint32_t first = stretch.line;
+  const uint32_t jump = first == 0 ? 0 : rate_.jump_cycles;  // a launch begins at 0
+  for (uint32_t line = first; line <= first + rate_.ahead_lines; ++line) {
+    if (ready_[line] != 0) continue;
+    const bool far = is_far(line, stretch.at);
+    const uint32_t part = line / kPartLines;
+    const bool is_asked = part < brought_.size() && brought_[part] != 0;
+    if (far && line != first && !is_asked) break;  // nobody asks ahead for what is far
+    const double begin = take_way(stretch.at, 1);
+    double behind = line == first ? begin + jump : std::max(begin, ready_[line - 1]);
+    if (far) behind = std::max(behind, brought(line, begin));
+    ready_[line] = std::max(behind + rate_.line_cycles, 1.0);
+  }
+  stretch.at = std::max(stretch.at, ready_[first]);
+  ++stretch.line;
+  pass_fetched(stretch);
+}
+
+double CodeFetch::lead() const {
+  // What is near takes up nobody's way.
+  if (rate_.way_cycles == 0) return std::numeric_limits<double>::infinity();
+  return waiting_ == 1 ? kLeadAlone : 0;
+}
+
+}  // namespace bw::sim

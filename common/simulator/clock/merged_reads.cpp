@@ -1,0 +1,58 @@
+#include "common/simulator/clock/merged_reads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <tuple>
+
+#include "common/simulator/clock/timing_table.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// Who begins together reads together, until SMs drift apart: of the reads that could be merged
+/// nearly all are at first, and `l2_merge_part` of them later (rings.first_slots, rings.window).
+constexpr double kMergedAtFirst = 0.9;
+constexpr double kDriftCycles = 6000;
+double merged_part(const TimingTable& times, Cycle at) {
+  return times.l2_merge_part +
+         (kMergedAtFirst - times.l2_merge_part) * std::exp(-static_cast<double>(at) / kDriftCycles);
+}
+
+}  // namespace
+
+void MergedReads::count(const TimingTable& times, Cycle until) {
+  const auto end = std::partition(reads_.begin(), reads_.end(),
+                                  [&](const L2Read& read) { return read.at < until; });
+  if (end == reads_.begin()) return;
+  std::sort(reads_.begin(), end, [](const L2Read& a, const L2Read& b) {
+    return std::tie(a.key, a.port, a.at) < std::tie(b.key, b.port, b.at);
+  });
+  for (Count& port : ports_) {
+    port.asked_bytes *= kCountedBefore;
+    port.saved_bytes *= kCountedBefore;
+  }
+  const L2Read* first = nullptr;
+  for (const L2Read& read : std::span(reads_.begin(), end)) {
+    if (read.port >= ports_.size()) ports_.resize(read.port + 1);
+    ports_[read.port].asked_bytes += read.bytes;
+    if (first != nullptr && read.key == first->key && read.port == first->port &&
+        read.at <= first->at + times.l2_merge_cycles)
+      ports_[read.port].saved_bytes += read.bytes * merged_part(times, read.at);
+    else
+      first = &read;
+  }
+  reads_.erase(reads_.begin(), end);
+  all_ = {};
+  const auto find_part = [&](Count& count) {
+    if (count.asked_bytes != 0) count.part = 1 - count.saved_bytes / count.asked_bytes;
+  };
+  for (Count& port : ports_) {
+    find_part(port);
+    all_.asked_bytes += port.asked_bytes;
+    all_.saved_bytes += port.saved_bytes;
+  }
+  find_part(all_);
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,52 @@
+#pragma once
+/// \file
+/// What reaches the L2 cache once though several SMs of a port read it.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/simulator/base/types.hpp"
+
+namespace bw::sim {
+
+struct TimingTable;
+
+/// What was counted before counts so much beside what is counted now.
+inline constexpr double kCountedBefore = 0.5;
+
+/// A read that others may make as well, at about the same time.
+struct L2Read {
+  uint64_t key = 0;   ///< of the lines: the same for reads of the same ones
+  uint32_t port = 0;  ///< of the SM
+  Cycle at = 0;       ///< when it was asked for
+  double bytes = 0;
+};
+
+/// What several SMs of a port read at about the same time.
+class MergedReads {
+ public:
+  /// Notes reads. Their order does not matter.
+  void add(const std::vector<L2Read>& reads) {
+    reads_.insert(reads_.end(), reads.begin(), reads.end());
+  }
+  /// Counts those that were noted since the last time and asked for before `until`. Older ones
+  /// count less and less.
+  void count(const TimingTable& times, Cycle until = kNever);
+  /// What is left of a byte that is read through a port, in the mean: less than 1 where reads were
+  /// merged. Of a port of which nothing is known, as of all together.
+  [[nodiscard]] double part(uint32_t port) const {
+    return port < ports_.size() && ports_[port].asked_bytes != 0 ? ports_[port].part : all_.part;
+  }
+
+ private:
+  struct Count {
+    double asked_bytes = 0;
+    double saved_bytes = 0;  ///< of them, since reads were merged
+    double part = 1;
+  };
+  std::vector<L2Read> reads_;
+  std::vector<Count> ports_;
+  Count all_;
+};
+
+}  // namespace bw::sim

@@ -1,0 +1,71 @@
+#include "common/simulator/cudart/runtime/reporting.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "common/simulator/base/report_text.hpp"
+#include "common/simulator/cudart/runtime/report_file.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+/// Logs keep whole lines and no colours.
+Presentation presentation() {
+  Presentation how{.shows_code = true};
+  if (isatty(STDERR_FILENO) == 0) return how;
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) how.columns = size.ws_col;
+  const char* const off = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  how.colours = (off == nullptr || *off == '\0') && terminal != nullptr &&
+                std::string_view(terminal) != "dumb";
+  return how;
+}
+
+void print(const Report& report) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", present(report, presentation()).c_str());
+  std::fflush(stderr);
+}
+
+/// Lets `action` change the file of reports, if there is one, and says when it can't be written.
+template <class Action>
+void in_file(Action&& action) {
+  ReportFile* const file = ReportFile::instance();
+  if (file == nullptr) return;
+  action(*file);
+  if (const std::string problem = file->take_problem(); !problem.empty())
+    print({.code = FaultCode::output_file,
+           .what = problem,
+           .fix = "name a file in a folder that exists and may be written to",
+           .is_tolerated = true});
+}
+
+}  // namespace
+
+void begin_reports() {
+  in_file([](ReportFile&) {});
+}
+
+void show(const Report& report) {
+  print(report);
+  in_file([&](ReportFile& file) { file.add(report); });
+}
+
+void show_warnings(std::vector<Warning>& warnings) {
+  if (warnings.empty()) return;
+  static auto* const told = new std::vector<Warning>;  // lives to the end of the process
+  for (const Warning& warning : warnings) {
+    const size_t before = told->size();
+    merge(*told, {warning});
+    if (told->size() != before) print(warning.report);
+  }
+  warnings.clear();
+  in_file([&](ReportFile& file) { file.set_warnings(*told); });
+}
+
+}  // namespace bw::sim::cudart
