@@ -143,7 +143,7 @@ __global__ void add_to(const uint32_t* in, uint32_t* sum, uint32_t* out) {
   out[thread()] = sum[thread()];
 }
 
-// right 26: A fill ends before a launch behind it begins, whatever the launch's attribute: it is no
+// right 26: A fill ends before a launch after it begins, whatever the launch's attribute: it is no
 // launch that asks for an overlap (driver_types.h, programmatic stream serialization).
 void dependent_launch_behind_a_fill(FaultRun& run) {
   const FaultArguments& args = run.arguments;
@@ -174,7 +174,7 @@ void behind_a_programmatic_event(const FaultArguments& args, Kernel second) {
   check_cuda(cudaDeviceSynchronize(), "run both");
 }
 
-// right 26: A launch behind a programmatic event waits for the launch that has recorded it.
+// right 26: A launch after a programmatic event waits for the launch that has recorded it.
 void programmatic_event_and_a_wait(FaultRun& run) {
   behind_a_programmatic_event(run.arguments, copy_behind_wait);
 }
@@ -186,7 +186,7 @@ void programmatic_event_without_a_wait(FaultRun& run) {
   behind_a_programmatic_event(run.arguments, read_without_wait);
 }
 
-// fault: DeepEP. Data that the grid writes is read by ld.global.nc, behind release and acquire.
+// fault: DeepEP. Data that the grid writes is read by ld.global.nc, after release and acquire.
 // expect BW-R19 at races, "CTA"
 __global__ void written_data_through_nc(const __grid_constant__ FaultArguments args) {
   constexpr uint32_t kFlag = 1024;
