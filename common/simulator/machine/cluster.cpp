@@ -22,6 +22,7 @@ namespace bw::sim {
 namespace {
 
 constexpr int kSharedPoison = 0xcd;
+constexpr int kNanPoison = 0xff;
 constexpr int kRegisterPoison = 0xcb;
 /// Longest run of register-only instructions before other strands get a turn.
 constexpr uint64_t kLongestBurst = 1u << 16;
@@ -102,7 +103,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
                origin.z * configuration.cluster.z + offset.z};
   cta.sm = (grid_.first_sm(slot_) + rank) % settings().sm_count;
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
-                    std::byte{kSharedPoison});
+                    settings().poisons_with_nan ? std::byte{kNanPoison} : std::byte{kSharedPoison});
   if (settings().checks != Checks::off) cta.contents.reset(cta.shared.size());
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
   const uint32_t warps = ceil_div(threads, kWarpLanes);
@@ -205,6 +206,7 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   const auto count = static_cast<uint32_t>(std::popcount(lanes));
   cta.live_threads -= count;
   units_->on_lanes_exit(warp, lanes, time);
+  fault_waiting_lanes(warp);
   if (warp.live != 0) return;
   warp.times.ended = time;
   --cta.live_warps;
@@ -245,11 +247,18 @@ RunStatus Cluster::run(Cycle limit) {
 void Cluster::run_turn(Strand& strand, Cycle limit) {
   const bool runs_observed = observed(EventKind::run);
   const bool marked = strand.warp->undefined != nullptr;
+  const auto run = [&] {
+    try {
+      if (runs_observed)
+        marked ? run_strand<true, true>(strand, limit) : run_strand<true, false>(strand, limit);
+      else
+        marked ? run_strand<false, true>(strand, limit) : run_strand<false, false>(strand, limit);
+    } catch (const LanesApart& apart) {
+      wait_for_lanes(strand, apart.fault);
+    }
+  };
   try {
-    if (runs_observed)
-      marked ? run_strand<true, true>(strand, limit) : run_strand<true, false>(strand, limit);
-    else
-      marked ? run_strand<false, true>(strand, limit) : run_strand<false, false>(strand, limit);
+    run();
   } catch (const SimulationError& error) {
     if (!keep_fault(error.report())) throw;
     strand.suspended = true;  // for ever

@@ -6,6 +6,7 @@
 /// wait at the meeting point: every thread makes progress, as the hardware's independent thread
 /// scheduling promises.
 #include <algorithm>
+#include <utility>
 
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -33,6 +34,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
   if (point != ptx::kNoReconvergence && strand.reconvergence_point != point) {
     Reconvergence* const frame = warp.new_frame();
     frame->point = point;
+    frame->branch = strand.pc;
     frame->expected = strand.mask;
     frame->parent = strand.frame;
     // A branch that costs nothing where it is not taken is none: its body is predicated.
@@ -45,6 +47,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     strand.frame->arrived |=
         taken;  // a branch over a block: these lanes are at the meeting point already
     strand.frame->latest = std::max(strand.frame->latest, strand.time);
+    fault_lanes_left_behind(warp, *strand.frame);
   } else {
     Strand* const other = warp.new_strand();
     other->mask = taken;
@@ -67,6 +70,7 @@ bool Cluster::rejoin(Strand& strand) {
     frame->latest = std::max(frame->latest, strand.time);
     if (frame->arrived != frame->expected) {
       strand.alive = false;
+      fault_lanes_left_behind(warp, *frame);
       return false;
     }
     strand.mask = frame->expected;
@@ -98,6 +102,58 @@ void Cluster::finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exite
     if (rejoin(*joined)) make_ready(*joined, joined->time);
     return;
   }
+}
+
+Strand* Cluster::waiting_lanes(const Warp& warp) const {
+  for (const WaitingLanes& waiting : waiting_lanes_)
+    if (waiting.strand->warp == &warp) return waiting.strand;
+  return nullptr;
+}
+
+void Cluster::fault_lanes_left_behind(const Warp& warp, const Reconvergence& frame) {
+  if (waiting_lanes_.empty()) return;
+  const Strand* const waiting = waiting_lanes(warp);
+  for (const Reconvergence* outer = waiting == nullptr ? nullptr : waiting->frame; outer != nullptr;
+       outer = outer->parent)
+    if (outer == &frame) fault_waiting_lanes(warp);
+}
+
+std::exception_ptr Cluster::forget_waiting_lanes(const Warp& warp) {
+  std::exception_ptr fault;
+  std::erase_if(waiting_lanes_, [&](WaitingLanes& waiting) {
+    if (waiting.strand->warp != &warp) return false;
+    fault = std::move(waiting.fault);
+    return true;
+  });
+  return fault;
+}
+
+void Cluster::fault_waiting_lanes(const Warp& warp) {
+  if (waiting_lanes_.empty() || waiting_lanes(warp) == nullptr) return;
+  std::rethrow_exception(forget_waiting_lanes(warp));
+}
+
+void Cluster::wait_for_lanes(Strand& strand, std::exception_ptr fault) {
+  Warp& warp = *strand.warp;
+  if (Strand* const other = waiting_lanes(warp)) {
+    if (other->pc != strand.pc || other->frame != strand.frame) fault_waiting_lanes(warp);
+    (void)forget_waiting_lanes(warp);
+    other->alive = false;
+    strand.mask |= other->mask;
+    strand.time = std::max(strand.time, other->time);
+    for (size_t i = 0; i < kScoreboards; ++i)
+      strand.arrives[i] = std::max(strand.arrives[i], other->arrives[i]);
+    strand.from_device = static_cast<uint8_t>(strand.from_device | other->from_device);
+    if (strand.mask == warp.live) {
+      make_ready(strand, strand.time);
+      return;
+    }
+  }
+  LaneMask on_their_way = strand.mask;
+  for (const auto& other : warp.strands)
+    if (other->alive && !other->suspended) on_their_way |= other->mask;
+  if (on_their_way != warp.live) std::rethrow_exception(fault);
+  waiting_lanes_.push_back({&strand, std::move(fault)});
 }
 
 Flow Cluster::yield_behind(Strand& strand, const Instruction& instruction) {

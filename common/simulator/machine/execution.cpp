@@ -17,6 +17,7 @@
 namespace bw::sim {
 
 Flow Strand::block(WaitKind kind, uint64_t object, uint64_t detail, Cycle limit) {
+  cluster->fault_waiting_lanes(*warp);
   wait = {kind, object, detail, time};
   suspended = true;
   wake = Wake::none;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -85,6 +86,7 @@ struct Reconvergence {
   uint32_t point = 0;               ///< instruction index
   LaneMask expected = 0;            ///< lanes that have not exited
   LaneMask arrived = 0;             ///< lanes that have come
+  uint32_t branch = 0;              ///< instruction index of the branch at which they parted
   Cycle latest = 0;                 ///< time of the last arrival
   Cycle cost = 0;                   ///< with a timing model: from then until they go on together
   Reconvergence* parent = nullptr;  ///< what it is part of
@@ -195,6 +197,12 @@ struct Site {
   [[nodiscard]] bool keeps(const Report& report) const;
 };
 
+/// Thrown by an instruction that all lanes of the warp execute together, where only some of them
+/// have come to it.
+struct LanesApart {
+  std::exception_ptr fault;  ///< a SimulationError, unless the others come to it as well
+};
+
 /// A warp: its registers and its strands.
 struct Warp {
   uint32_t index = 0;  ///< in the CTA
@@ -260,6 +268,9 @@ class Cluster {
   /// for a warp that has begun late, or waits for a copy.
   static constexpr Cycle kCyclesBehindFault = 20'000;
 
+  /// Lanes of the warp have gone elsewhere, have exited, or wait: if others wait for them at an
+  /// .aligned instruction, throws what those have broken.
+  void fault_waiting_lanes(const Warp& warp);
   /// Runs until every thread has exited and nothing is in flight, until simulated time `limit` or
   /// until it pauses (L2View::pauses_at), or until it is stuck; says which. A stuck cluster stays
   /// as it stands, for who explains it. Throws SimulationError for faults.
@@ -398,6 +409,16 @@ class Cluster {
   /// Lanes of a frame have exited: completes the frames that waited only for them.
   void finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exited, Cycle time);
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time);
+  /// Some lanes have come to an instruction that all execute together. They wait there while the
+  /// others are on their way and neither wait nor meet elsewhere (compilers let lanes come to one
+  /// instruction by several edges); else throws the fault.
+  void wait_for_lanes(Strand& strand, std::exception_ptr fault);
+  /// Whether lanes of a warp wait so, and where: nullptr for none.
+  [[nodiscard]] Strand* waiting_lanes(const Warp& warp) const;
+  /// They wait no longer.
+  std::exception_ptr forget_waiting_lanes(const Warp& warp);
+  /// Other lanes have come to where they meet: throws the fault of lanes that wait so before that.
+  void fault_lanes_left_behind(const Warp& warp, const Reconvergence& frame);
   /// Takes events from the queue until there is a reason to stop.
   RunStatus run_events(Cycle limit);
   /// The strand's turn.
@@ -438,6 +459,13 @@ class Cluster {
   Costs costs_;
   Demand demand_;
   L2View l2_;
+  /// Lanes that wait at an .aligned instruction for the rest of their warp, and what they have
+  /// broken if it does not come.
+  struct WaitingLanes {
+    Strand* strand = nullptr;
+    std::exception_ptr fault;
+  };
+  std::vector<WaitingLanes> waiting_lanes_;
 };
 
 }  // namespace bw::sim

@@ -250,6 +250,12 @@ bool Grid::take_pending_cluster(uint64_t& cluster_index) {
   return true;
 }
 
+bool Grid::cancel_pending_cluster(uint64_t& cluster_index) {
+  const uint32_t fails = device_.settings().cancel_fails;
+  if (fails != 0 && ++cancel_requests_ % fails == 0) return false;
+  return take_pending_cluster(cluster_index);
+}
+
 LaunchResult Grid::run() {
   const auto begin = std::chrono::steady_clock::now();
   const bool is_first = endings_ == nullptr;

@@ -131,6 +131,9 @@ class Grid {
   /// Cluster launch control: takes the next cluster that has not started, or returns false. Only
   /// called from ordered operations.
   bool take_pending_cluster(uint64_t& cluster_index);
+  /// The same for a request of launch control, which may fail although clusters are pending
+  /// (Settings::cancel_fails). In the order that holds among clusters.
+  bool cancel_pending_cluster(uint64_t& cluster_index);
 
  private:
   /// Tells the observers that the launch has ended; what one of them throws is thrown when all have
@@ -195,6 +198,7 @@ class Grid {
   std::mutex ends_;                                    ///< held while clusters end
   std::map<uint64_t, std::vector<Warning>> warnings_;  ///< of the clusters that have ended
   uint64_t last_warning_ = ~0ull;  ///< the cluster behind which others may or may not have run
+  uint64_t cancel_requests_ = 0;   ///< of launch control, as far as they are counted
 };
 
 }  // namespace bw::sim

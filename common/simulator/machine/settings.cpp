@@ -73,6 +73,13 @@ TimingModel read_timing(const char* name, TimingModel fallback) {
   refuse(name, text, "\"simple\" or \"model\"");
 }
 
+bool read_poison(const char* name) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return false;
+  if (std::string_view(text) == "nan") return true;
+  refuse(name, text, "\"nan\"");
+}
+
 /// Names separated by commas.
 void read_memory_checks(const char* name, Settings& settings) {
   const char* const text = std::getenv(name);
@@ -119,6 +126,7 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   constexpr uint64_t kMostThreads = 1024;
   constexpr uint64_t kMostSms = 4096;
   constexpr uint64_t kMostGigabytes = 16384;
+  constexpr uint64_t kMostRequests = 100;
   constexpr uint64_t kMostCycles = 1ull << 60;
   Settings settings;
   settings.seed = read_number("BW_SIM_SEED", settings.seed, 0, ~0ull);
@@ -146,6 +154,9 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   settings.print_statistics = read_number("BW_SIM_STATS", 0, 0, 1) != 0;
   settings.checks = read_checks("BW_SIM_CHECKS", settings.checks);
   read_memory_checks("BW_SIM_MEMORY_CHECKS", settings);
+  settings.poisons_with_nan = read_poison("BW_SIM_POISON");
+  settings.cancel_fails =
+      static_cast<uint8_t>(read_number("BW_SIM_CANCEL_FAILS", 0, 0, kMostRequests));
   settings.summation = read_summation("BW_SIM_ACCUMULATION");
   settings.timing = read_timing("BW_SIM_TIMING", settings.timing);
   if (const char* text = std::getenv("BW_SIM_IGNORE"); text != nullptr)

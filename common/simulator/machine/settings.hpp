@@ -56,6 +56,12 @@ struct Settings {
   bool checks_leaks = false;
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
   TimingModel timing = TimingModel::model;             ///< BW_SIM_TIMING=simple|model
+  /// Shared and Tensor Memory begin as NaN in every floating-point format that has one
+  /// (BW_SIM_POISON=nan).
+  bool poisons_with_nan = false;
+  /// Of this many requests of a launch to cancel a pending cluster the last one fails, whatever is
+  /// pending; 0: none (BW_SIM_CANCEL_FAILS).
+  uint8_t cancel_fails = 0;
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
   /// Simulated cycles after which a launch that goes on is ended; 0: never (BW_SIM_CYCLE_LIMIT).

@@ -131,6 +131,76 @@ TEST_F(Graphs, RunInTheOrderOfTheirDependencies) {
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
 }
 
+TEST_F(Graphs, EdgesKeepTheirAnnotations) {
+  int factor = 2;
+  const cudaKernelNodeParams kernel = kernel_params(factor);
+  cudaGraphNode_t first = nullptr, second = nullptr, empty = nullptr;
+  ASSERT_EQ(cudaGraphAddKernelNode(&first, graph_, nullptr, 0, &kernel), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddKernelNode(&second, graph_, nullptr, 0, &kernel), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddEmptyNode(&empty, graph_, nullptr, 0), cudaSuccess);
+  const cudaGraphEdgeData early{
+      cudaGraphKernelNodePortProgrammatic, 0, cudaGraphDependencyTypeProgrammatic, {}};
+  ASSERT_EQ(cudaGraphAddDependencies(graph_, &first, &second, &early, 1), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddDependencies(graph_, &second, &empty, nullptr, 1), cudaSuccess);
+  // A programmatic edge leads from a kernel to a kernel.
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cudaGraphAddDependencies(graph_, &first, &empty, &early, 1), cudaErrorInvalidValue);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("kernel node"), std::string::npos);
+
+  cudaGraph_t clone = nullptr;
+  ASSERT_EQ(cudaGraphClone(&clone, graph_), cudaSuccess);
+  for (const cudaGraph_t graph : {graph_, clone}) {
+    std::array<cudaGraphNode_t, 2> from{}, to{};
+    std::array<cudaGraphEdgeData, 2> data{};
+    size_t count = 2;
+    ASSERT_EQ(cudaGraphGetEdges(graph, from.data(), to.data(), data.data(), &count), cudaSuccess);
+    ASSERT_EQ(count, 2u);
+    EXPECT_EQ(data[0].type, cudaGraphDependencyTypeProgrammatic);
+    EXPECT_EQ(data[0].from_port, cudaGraphKernelNodePortProgrammatic);
+    EXPECT_EQ(data[1].type, cudaGraphDependencyTypeDefault);
+  }
+  cudaGraphNode_t before = nullptr;
+  cudaGraphEdgeData data{};
+  size_t count = 1;
+  ASSERT_EQ(cudaGraphNodeGetDependencies(second, &before, &data, &count), cudaSuccess);
+  EXPECT_EQ(before, first);
+  EXPECT_EQ(data.type, cudaGraphDependencyTypeProgrammatic);
+  ASSERT_EQ(cudaGraphRemoveDependencies(graph_, &first, &second, nullptr, 1), cudaSuccess);
+  EXPECT_EQ(cudaGraphNodeGetDependencies(second, nullptr, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(cudaGraphDestroy(clone), cudaSuccess);
+}
+
+TEST_F(Graphs, ACapturedDependentLaunchHasAProgrammaticEdge) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(kThreads);
+  config.stream = stream_;
+  config.attrs = &attribute;
+  int factor = 2;
+  arguments_ = {&data_, &factor};
+  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  ASSERT_EQ(cudaMemsetAsync(data_, 0, kBytes, stream_), cudaSuccess);
+  for (const unsigned attributes : {1u, 1u, 0u}) {
+    config.numAttrs = attributes;
+    ASSERT_EQ(cudaLaunchKernelExC(&config, kernel_, arguments_.data()), cudaSuccess);
+  }
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream_, &captured), cudaSuccess);
+  std::array<cudaGraphNode_t, 3> from{}, to{};
+  std::array<cudaGraphEdgeData, 3> data{};
+  size_t count = 3;
+  ASSERT_EQ(cudaGraphGetEdges(captured, from.data(), to.data(), data.data(), &count), cudaSuccess);
+  ASSERT_EQ(count, 3u);
+  EXPECT_EQ(data[0].type, cudaGraphDependencyTypeDefault) << "a fill ends first";
+  EXPECT_EQ(data[1].type, cudaGraphDependencyTypeProgrammatic);
+  EXPECT_EQ(data[2].type, cudaGraphDependencyTypeDefault) << "without the attribute";
+  EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
+}
+
 TEST_F(Graphs, ACircleOfDependenciesIsRefused) {
   cudaGraphNode_t a = nullptr;
   cudaGraphNode_t b = nullptr;

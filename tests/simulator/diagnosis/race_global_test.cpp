@@ -118,22 +118,35 @@ TEST(RaceGlobalLocations, ARelaxedReadWaitsForItsFence) {
   EXPECT_EQ(missed, 2);
 }
 
-/// Whether `later` comes after `earlier`.
-bool is_after(const StreamOperation& later, const StreamOperation& earlier) {
-  return later.before.knows_chain(earlier.chain, earlier.clock);
+using Launch = std::shared_ptr<StreamOperation>;
+
+bool knows(const VectorClock& clock, const Launch& earlier) {
+  return clock.knows_chain(earlier->chain, earlier->clock);
+}
+
+/// Whether `later` comes after `earlier`: what it does behind its wait, if it is a launch with one.
+bool is_after(const Launch& later, const Launch& earlier) {
+  later->settle();
+  return knows(later->before, earlier);
+}
+
+/// Whether even what `later` does before its wait comes after `earlier`.
+bool begins_after(const Launch& later, const Launch& earlier) {
+  later->settle();
+  return knows(later->before_early, earlier);
 }
 
 TEST(RaceGlobalStreams, AreOrderedByEventsAndTheHost) {
   StreamOrder order;
   int handles[3] = {};
   const StreamOrder::Stream a{&handles[0], false, false}, b{&handles[1], false, false};
-  const StreamOperation first = order.begin(a), second = order.begin(a);
+  const Launch first = order.begin(a), second = order.begin(a);
   EXPECT_TRUE(is_after(second, first));
   EXPECT_FALSE(is_after(order.begin(b), first));
   order.record(&handles[2], a);
-  const StreamOperation third = order.begin(a);
+  const Launch third = order.begin(a);
   order.wait(b, &handles[2]);
-  const StreamOperation behind_event = order.begin(b);
+  const Launch behind_event = order.begin(b);
   EXPECT_TRUE(is_after(behind_event, second));
   EXPECT_FALSE(is_after(behind_event, third)) << "submitted behind the event";
   EXPECT_FALSE(order.host_knows_all());
@@ -148,27 +161,98 @@ TEST(RaceGlobalStreams, TheLegacyStreamWaitsForThoseThatBlock) {
   int handles[3] = {};
   const StreamOrder::Stream legacy{&handles[0], true, true}, blocking{&handles[1], false, true},
       other{&handles[2], false, false};
-  const StreamOperation in_blocking = order.begin(blocking), in_other = order.begin(other);
-  const StreamOperation in_legacy = order.begin(legacy);
+  const Launch in_blocking = order.begin(blocking), in_other = order.begin(other);
+  const Launch in_legacy = order.begin(legacy);
   EXPECT_TRUE(is_after(in_legacy, in_blocking));
   EXPECT_FALSE(is_after(in_legacy, in_other));
   EXPECT_TRUE(is_after(order.begin(blocking), in_legacy));
   EXPECT_FALSE(is_after(order.begin(other), in_legacy));
   // What a destroyed stream has done stays in the order; its handle means another stream then.
-  const StreamOperation last = order.begin(blocking);
+  const Launch last = order.begin(blocking);
   order.forget_stream(&handles[1]);
   EXPECT_TRUE(is_after(order.begin(legacy), last));
 }
 
+/// A chain of an ordinary launch and two early ones, of which the middle one has run so.
+struct Chain {
+  Chain(bool middle_waits, bool triggers_after_wait) {
+    using Kind = StreamOrder::Kind;
+    first = order.begin(stream, Kind::kernel);
+    middle = order.begin(stream, Kind::early_kernel);
+    last = order.begin(stream, Kind::early_kernel);
+    middle->name = "middle";
+    middle->has_waited = middle_waits;
+    middle->triggers_after_wait = triggers_after_wait;
+  }
+  int handle = 0;
+  StreamOrder order;
+  StreamOrder::Stream stream{&handle, false, true};
+  Launch first, middle, last;
+};
+
 TEST(RaceGlobalStreams, ADependentLaunchMayBeginEarly) {
+  const Chain chain(/*middle_waits=*/true, /*triggers_after_wait=*/false);
+  EXPECT_FALSE(begins_after(chain.middle, chain.first));
+  EXPECT_TRUE(is_after(chain.middle, chain.first));
+  EXPECT_FALSE(begins_after(chain.last, chain.middle));
+  EXPECT_TRUE(is_after(chain.last, chain.middle));
+  EXPECT_FALSE(begins_after(chain.last, chain.first)) << "the middle one triggers before its wait";
+  EXPECT_TRUE(is_after(chain.last, chain.first));
+  EXPECT_EQ(chain.last->does_not_wait, "");
+}
+
+TEST(RaceGlobalStreams, ALaunchThatTriggersBehindItsWaitHasAnEarlierOneEnded) {
+  const Chain chain(/*middle_waits=*/true, /*triggers_after_wait=*/true);
+  EXPECT_TRUE(begins_after(chain.last, chain.first));
+  EXPECT_FALSE(begins_after(chain.last, chain.middle));
+}
+
+TEST(RaceGlobalStreams, AWaitCoversTheLaunchInFrontAlone) {
+  Chain chain(/*middle_waits=*/false, /*triggers_after_wait=*/false);
+  EXPECT_TRUE(is_after(chain.last, chain.middle));
+  EXPECT_FALSE(is_after(chain.last, chain.first));
+  EXPECT_TRUE(knows(chain.last->in_order, chain.first));
+  EXPECT_EQ(chain.last->does_not_wait, "middle");
+  // Work without the attribute comes after everything in its stream.
+  EXPECT_TRUE(is_after(chain.order.begin(chain.stream), chain.first));
+}
+
+TEST(RaceGlobalStreams, ALaunchOverlapsWithLaunchesAlone) {
+  using Kind = StreamOrder::Kind;
   StreamOrder order;
   int handle = 0;
   const StreamOrder::Stream stream{&handle, false, true};
-  const StreamOperation first = order.begin(stream), second = order.begin(stream),
-                        third = order.begin(stream);
-  EXPECT_TRUE(third.before_early.knows_chain(first.chain, first.clock));
-  EXPECT_FALSE(third.before_early.knows_chain(second.chain, second.clock));
-  EXPECT_TRUE(is_after(third, second));
+  const Launch kernel = order.begin(stream, Kind::kernel), fill = order.begin(stream);
+  const Launch early = order.begin(stream, Kind::early_kernel);
+  EXPECT_FALSE(early->is_programmatic);
+  EXPECT_TRUE(begins_after(early, fill));
+  EXPECT_TRUE(begins_after(early, kernel));
+}
+
+TEST(RaceGlobalStreams, AProgrammaticEventSaysThatALaunchHasTriggered) {
+  using Kind = StreamOrder::Kind;
+  StreamOrder order;
+  int handles[3] = {};
+  const StreamOrder::Stream a{&handles[0], false, false}, b{&handles[1], false, false};
+  const Launch before = order.begin(a);
+  const Launch first = order.begin(a, Kind::kernel);
+  order.record(&handles[2], first, Reached::triggered, /*waitable=*/true);
+  order.wait(b, &handles[2]);
+  const Launch second = order.begin(b, Kind::kernel);
+  EXPECT_TRUE(second->is_programmatic);
+  EXPECT_TRUE(begins_after(second, before));
+  EXPECT_FALSE(begins_after(second, first));
+  EXPECT_TRUE(is_after(second, first));
+  second->has_waited = true;
+  EXPECT_TRUE(is_after(order.begin(b), first)) << "the second launch has waited for the first";
+  // griddepcontrol.wait does not see the event of a launch's begin.
+  order.record(&handles[2], first, Reached::started, /*waitable=*/false);
+  const StreamOrder::Stream c{&handles[1], false, false};
+  order.forget_stream(&handles[1]);
+  order.wait(c, &handles[2]);
+  const Launch third = order.begin(c, Kind::kernel);
+  EXPECT_FALSE(third->is_programmatic);
+  EXPECT_FALSE(is_after(third, first));
 }
 
 TEST(WrittenBytes, AreKnownToTheByte) {

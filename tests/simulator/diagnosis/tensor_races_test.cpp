@@ -420,6 +420,15 @@ Program pair(const std::string& after, const std::string& leave) {
 
 TEST(TensorRaces, APairWithAllFencesIsSilent) { expect_silence(pair(kAfter, "")); }
 
+TEST(TensorRaces, ACtaOfAPairFreesBeforeThePeerHasAllocated) {
+  Program program{.group = 2, .body = ""};
+  program.share = "  bar.sync 0;\n  ld.shared.b32 %tmem, [slot];\n";  // of this CTA alone
+  program.leave = "";
+  for (const Strictness level : {Strictness::isa, Strictness::hardware})
+    expect_race(program, FaultCode::race_tensor_memory, "alloc", "dealloc",
+                {"cluster barrier", "rank 0", "rank 1"}, level);
+}
+
 TEST(TensorRaces, ThePeerLacksTheAfterFence) {
   const Program program = pair("  @!%rank0 bra READ;\n" + kAfter + "READ:\n", "");
   expect_race(program, FaultCode::race_tcgen05_fence, "first", "read",

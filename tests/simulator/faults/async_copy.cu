@@ -592,6 +592,41 @@ __global__ void cp_async_arrives_besides(const __grid_constant__ FaultArguments 
   args.out[thread() ^ 32] = words[thread() ^ 32];
 }
 
+// Half of the threads copy a word, the others fill in zeros; `by_stores` says how.
+template <bool by_stores>
+__device__ __forceinline__ void copy_or_fill(const FaultArguments& args) {
+  __shared__ alignas(16) uint32_t words[64];
+  __shared__ SharedMemBarrier full;
+  if (thread() == 0) full.init(64);
+  __syncthreads();
+  const bool is_inside = lane() < 16;
+  if (!by_stores || is_inside) {
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(ptx::shared_address(&words[thread()])),
+        "l"(__cvta_generic_to_global(&args.in[thread()])), "r"(is_inside ? 4 : 0)
+        : "memory");
+  } else {
+    words[thread()] = 0;  // zeros by a store
+  }
+  copy_async_arrive_noinc(full.address());
+  full.wait(0);
+  const uint32_t other = words[thread() ^ 32];  // the other warp's words
+  args.out[thread()] = args.in[thread()] + (lane() < 16 ? other - args.in[thread() ^ 32] : other);
+}
+
+// fault 33: TIRx kernels 202. cp.async.mbarrier.arrive tells of its thread's copies; the zeros next
+// to them are ordinary stores.
+// expect BW-R07 at races, "warp [01]", "hands on its thread's copies"
+// at "// zeros by a store" "// the other warp's words"
+__global__ void zeros_by_stores(const __grid_constant__ FaultArguments args) {
+  copy_or_fill<true>(args);
+}
+
+// right 33: cp.async fills the zeros itself, by a source size of 0.
+__global__ void zeros_by_cp_async(const __grid_constant__ FaultArguments args) {
+  copy_or_fill<false>(args);
+}
+
 // fault: An ordinary arrival doesn't wait for the thread's cp.async.
 // expect BW-R04 at races, "warp [01]", "cp.async"
 __global__ void cp_async_and_an_ordinary_arrival(const __grid_constant__ FaultArguments args) {
@@ -741,6 +776,8 @@ FaultTable async_copy_kernels() {
       BW_FAULT(cp_async_group_too_many),
       BW_FAULT(cp_async_arrives_noinc),
       BW_FAULT(cp_async_arrives_besides),
+      BW_FAULT(zeros_by_stores),
+      BW_FAULT(zeros_by_cp_async),
       BW_FAULT(cp_async_and_an_ordinary_arrival),
       BW_FAULT(box_at_64_bytes, .threads = 128),
       BW_FAULT(map_changed_under_the_copy, .threads = 128),

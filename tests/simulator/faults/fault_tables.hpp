@@ -54,6 +54,8 @@ FaultTable cluster_kernels();        ///< several CTAs
 FaultTable tensor_memory_kernels();  ///< tcgen05
 FaultTable global_memory_kernels();  ///< CTAs, launches, streams
 FaultTable production_kernels();     ///< patterns of production kernels
+FaultTable launch_kernels();         ///< dependent launches, launch control
+FaultTable end_kernels();            ///< of CTAs, mbarriers, allocations
 FaultTable hopper_kernels();         ///< wgmma
 
 /// Those of this program.

@@ -6,8 +6,9 @@
 namespace bw::faults {
 
 std::vector<FaultTable> fault_tables() {
-  return {shared_memory_kernels(), mbarrier_kernels(),      async_copy_kernels(), cluster_kernels(),
-          tensor_memory_kernels(), global_memory_kernels(), production_kernels()};
+  return {shared_memory_kernels(), mbarrier_kernels(),      async_copy_kernels(),
+          cluster_kernels(),       tensor_memory_kernels(), global_memory_kernels(),
+          production_kernels(),    launch_kernels(),        end_kernels()};
 }
 
 }  // namespace bw::faults

@@ -78,9 +78,17 @@ TEST(BulkFault, ExitedCta) {
       nullptr, 2);
 }
 
-TEST(BulkFault, StoreInFlightAtExit) {
-  expect_copy_fault({"after CTA rank 0", "exited", "wait_group.read"},
-                    "  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 16;\n");
+TEST(BulkFault, StoreNotWaitedForAtTheEndOfItsThread) {
+  const std::string store =
+      "  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 16;\n";
+  const std::string commit = "  cp.async.bulk.commit_group;\n", late = "  nanosleep.u32 9000;\n";
+  // Whether the store is through by then decides nothing, nor does a wait for an older group.
+  for (const std::string& rest :
+       {std::string(), commit, commit + late, late,
+        commit + store + commit + "  cp.async.bulk.wait_group.read 1;\n" + late})
+    expect_copy_fault({"CTA rank 0", "without having waited", "wait_group.read"}, store + rest);
+  CopyRun run;
+  EXPECT_NO_THROW(run.run(store + commit + "  cp.async.bulk.wait_group.read 0;\n"));
 }
 
 TEST(BulkFault, FormsWithoutMeaningAreRefused) {

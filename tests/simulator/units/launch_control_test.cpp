@@ -55,6 +55,19 @@ TEST(LaunchControl, EveryCtaIsWorkedForOnce) {
   }
 }
 
+TEST(LaunchControl, RequestsMayFailWhileClustersArePending) {
+  for (const uint8_t fails : {1, 2, 7}) {
+    Settings settings = one_sm();
+    settings.cancel_fails = fails;
+    Runner runner(settings);
+    auto out = runner.buffer(Words(100, 0));
+    runner.run(synchronisation_kernel(stealing_loop(
+                   "  clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r5, %q0;\n")),
+               grid(100, 1), out);
+    EXPECT_EQ(out.values(), Words(100, 1)) << "those that were not taken over are launched";
+  }
+}
+
 TEST(LaunchControl, CoordinatesAreThoseOfTheFirstCta) {
   // A 2 x 40 x 3 grid: each thief marks (x, y, z) of what it took.
   const std::string body =

@@ -213,6 +213,30 @@ TEST(Levels, AnotherWarpMayDeallocateAndTheBaseMayBeAssumed) {
     EXPECT_NO_THROW(run_body(body, 64, 1, settings));
 }
 
+/// Lane 0 comes to the barrier by one edge, the others by another one, past `between`.
+std::string by_two_edges(const std::string& between) {
+  return "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra OTHERS;\n  mov.u32 %r3, 1;\n  bra MEET;\n"
+         "OTHERS:\n" +
+         between + "MEET:\n  bar.sync 0;\nDONE:\n  mov.u32 %r4, 1;\n";
+}
+
+TEST(Levels, LanesThatComeToAnAlignedInstructionBySeveralEdges) {
+  const std::string all = "  setp.ge.u32 %p1, %r0, 1000;\n  @%p1 bra DONE;\n";
+  for (const uint64_t seed : {0u, 1u, 2u})
+    EXPECT_NO_THROW(run_body(by_two_edges(all), 32, 1, test_settings(seed)));
+  // Some pass it by.
+  const std::string some = "  setp.ge.u32 %p1, %r0, 16;\n  @%p1 bra DONE;\n";
+  for (const uint64_t seed : {0u, 1u, 2u})
+    expect_isa_fault({"under divergence", "the warp has parted at"},
+                     [&] { run_body(by_two_edges(some), 32, 1, test_settings(seed)); });
+  // Some exit instead.
+  const std::string gone = "  setp.ge.u32 %p1, %r0, 16;\n  @%p1 bra GONE;\n";
+  expect_isa_fault({"under divergence"}, [&] {
+    run_body(by_two_edges(gone) + "  bra END;\nGONE:\n  nanosleep.u32 500;\n  ret;\nEND:\n", 32, 1,
+             test_settings());
+  });
+}
+
 // ---- A CTA that ends too early
 
 LaunchResult run_copies(const std::string& body, uint32_t cluster, Settings settings,
@@ -226,7 +250,7 @@ LaunchResult run_copies(const std::string& body, uint32_t cluster, Settings sett
 TEST(Levels, ABulkStoreThatReadsBehindTheEndOfItsCta) {
   const std::string body =
       "  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 4096;\n";
-  expect_isa_fault({"after CTA rank 0", "exited", "is its source"},
+  expect_isa_fault({"CTA rank 0", "without having waited", "its shared memory"},
                    [&] { run_copies(body, 1, test_settings()); });
   std::vector<uint32_t> out;
   const LaunchResult result = run_copies(body, 1, hardware_settings(), &out);

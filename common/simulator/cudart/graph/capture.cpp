@@ -36,6 +36,36 @@ cudaError_t invalidate(const char* api, Capture& capture, const std::string& wha
   return error;
 }
 
+constexpr cudaGraphEdgeData kProgrammaticEdge{
+    cudaGraphKernelNodePortProgrammatic, 0, cudaGraphDependencyTypeProgrammatic, {}};
+
+bool begins_early(const KernelOperation& kernel) {
+  return std::any_of(kernel.attributes.begin(), kernel.attributes.end(), [](const auto& attribute) {
+    return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+           attribute.val.programmaticStreamSerializationAllowed != 0;
+  });
+}
+
+/// The event that a captured launch records itself, if the attribute names one.
+void record_by_launch(CUstream_st& stream, const cudaLaunchAttribute& attribute,
+                      cudaGraphNode_t node) {
+  cudaGraphEdgeData edge = kProgrammaticEdge;
+  cudaEvent_t handle = nullptr;
+  if (attribute.id == cudaLaunchAttributeProgrammaticEvent) {
+    handle = attribute.val.programmaticEvent.event;
+    if (attribute.val.programmaticEvent.triggerAtBlockStart != 0)
+      edge.from_port = cudaGraphKernelNodePortLaunchCompletion;
+  } else if (attribute.id == cudaLaunchAttributeLaunchCompletionEvent) {
+    handle = attribute.val.launchCompletionEvent.event;
+    edge.from_port = cudaGraphKernelNodePortLaunchCompletion;
+  }
+  CUevent_st* const event = handle == nullptr ? nullptr : find_event(handle);
+  if (event == nullptr) return;
+  event->capture = stream.capture;
+  event->capture_tail.clear();
+  event->capture_tail.add(node, edge);
+}
+
 cudaError_t add_node(const char* api, CUstream_st& stream, cudaGraphNodeType type,
                      Operation operation, std::unique_ptr<CUgraph_st> child) {
   Capture& capture = *stream.capture;
@@ -44,15 +74,28 @@ cudaError_t add_node(const char* api, CUstream_st& stream, cudaGraphNodeType typ
             "the stream's capture is invalid because of an earlier call");
     return cudaErrorStreamCaptureInvalidated;
   }
-  CUgraphNode_st& node = capture.graph->add(type, std::move(operation), stream.capture_tail);
+  // Only a launch with the attribute begins before the launch in front of it has ended; events that
+  // launches record are programmatic edges of any launch, and ordinary ones of anything else.
+  std::vector<cudaGraphEdgeData> edges = stream.capture_tail.edges;
+  const auto* const kernel = std::get_if<KernelOperation>(&operation);
+  for (size_t i = 0; i < edges.size(); ++i) {
+    if (kernel == nullptr)
+      edges[i] = {};
+    else if (begins_early(*kernel) && stream.capture_tail.nodes[i] == stream.capture_last &&
+             stream.capture_last->type == cudaGraphNodeTypeKernel)
+      edges[i] = kProgrammaticEdge;
+  }
+  std::vector<cudaLaunchAttribute> attributes;
+  if (kernel != nullptr) attributes = kernel->attributes;
+  CUgraphNode_st& node =
+      capture.graph->add(type, std::move(operation), stream.capture_tail.nodes, std::move(edges));
   node.child = std::move(child);
-  stream.capture_tail = {&node};
+  stream.capture_tail.clear();
+  stream.capture_tail.add(&node, {});
+  stream.capture_last = &node;
+  for (const cudaLaunchAttribute& attribute : attributes)
+    record_by_launch(stream, attribute, &node);
   return cudaSuccess;
-}
-
-void join(std::vector<cudaGraphNode_t>& tail, const std::vector<cudaGraphNode_t>& other) {
-  for (const cudaGraphNode_t node : other)
-    if (std::find(tail.begin(), tail.end(), node) == tail.end()) tail.push_back(node);
 }
 
 void collect_ancestors(const CUgraphNode_st* node, std::set<const CUgraphNode_st*>& seen) {
@@ -60,8 +103,15 @@ void collect_ancestors(const CUgraphNode_st* node, std::set<const CUgraphNode_st
   for (const CUgraphNode_st* const before : node->dependencies) collect_ancestors(before, seen);
 }
 
+CaptureTail tail_of(const cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges, size_t count) {
+  CaptureTail tail;
+  for (size_t i = 0; i < count; ++i)
+    tail.add(nodes[i], edges == nullptr ? cudaGraphEdgeData{} : edges[i]);
+  return tail;
+}
+
 cudaError_t begin(cudaStream_t handle, cudaStreamCaptureMode mode, CUgraph_st* graph,
-                  std::vector<cudaGraphNode_t> tail) {
+                  CaptureTail tail) {
   return device_api([&](Runtime&) {
     CUstream_st* const stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
@@ -86,6 +136,7 @@ cudaError_t begin(cudaStream_t handle, cudaStreamCaptureMode mode, CUgraph_st* g
     }
     stream->capture = std::move(capture);
     stream->capture_tail = std::move(tail);
+    stream->capture_last = nullptr;
     return cudaSuccess;
   });
 }
@@ -107,14 +158,15 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t* graph) {
       return cudaErrorStreamCaptureUnmatched;
     }
     std::set<const CUgraphNode_st*> joined;
-    for (const cudaGraphNode_t node : stream->capture_tail) collect_ancestors(node, joined);
+    for (const cudaGraphNode_t node : stream->capture_tail.nodes) collect_ancestors(node, joined);
     bool all_joined = true;
     for_each_stream([&](CUstream_st& other) {
       if (other.capture != capture) return;
-      for (const cudaGraphNode_t node : other.capture_tail)
+      for (const cudaGraphNode_t node : other.capture_tail.nodes)
         all_joined = all_joined && joined.count(node) != 0;
       other.capture = nullptr;
       other.capture_tail.clear();
+      other.capture_last = nullptr;
     });
     if (capture->invalid) return cudaErrorStreamCaptureInvalidated;
     if (!all_joined) {
@@ -129,6 +181,16 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t* graph) {
 }
 
 }  // namespace
+
+void CaptureTail::add(cudaGraphNode_t node, const cudaGraphEdgeData& edge) {
+  if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return;
+  nodes.push_back(node);
+  edges.push_back(edge);
+}
+
+void CaptureTail::join(const CaptureTail& other) {
+  for (size_t i = 0; i < other.nodes.size(); ++i) add(other.nodes[i], other.edges[i]);
+}
 
 cudaError_t capture_operation(const char* api, CUstream_st& stream, Operation operation) {
   if (std::holds_alternative<FreeOperation>(operation)) {
@@ -200,7 +262,7 @@ cudaError_t wait_in_capture(CUstream_st& stream, const CUevent_st& event) {
     return cudaErrorCapturedEvent;
   }
   stream.capture = capture;
-  join(stream.capture_tail, event.capture_tail);
+  stream.capture_tail.join(event.capture_tail);
   return cudaSuccess;
 }
 
@@ -215,10 +277,10 @@ BW_CUDART_TWIN(cudaStreamBeginCapture, _ptsz)
 
 BW_CUDART_API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
                                                         const cudaGraphNode_t* dependencies,
-                                                        const cudaGraphEdgeData*, size_t count,
-                                                        cudaStreamCaptureMode mode) {
+                                                        const cudaGraphEdgeData* edges,
+                                                        size_t count, cudaStreamCaptureMode mode) {
   if (find_graph(graph) == nullptr) return record_error(cudaErrorInvalidValue);
-  return begin(stream, mode, graph, {dependencies, dependencies + count});
+  return begin(stream, mode, graph, tail_of(dependencies, edges, count));
 }
 BW_CUDART_TWIN(cudaStreamBeginCaptureToGraph, _ptsz)
 
@@ -245,10 +307,10 @@ BW_CUDART_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle,
     if (id != nullptr) *id = capture == nullptr ? 0 : capture->id;
     if (graph != nullptr) *graph = capture == nullptr ? nullptr : capture->graph;
     if (dependencies != nullptr)
-      *dependencies = capture == nullptr ? nullptr : stream->capture_tail.data();
-    if (edges != nullptr) *edges = nullptr;
+      *dependencies = capture == nullptr ? nullptr : stream->capture_tail.nodes.data();
+    if (edges != nullptr) *edges = capture == nullptr ? nullptr : stream->capture_tail.edges.data();
     if (dependency_count != nullptr)
-      *dependency_count = capture == nullptr ? 0 : stream->capture_tail.size();
+      *dependency_count = capture == nullptr ? 0 : stream->capture_tail.nodes.size();
     return cudaSuccess;
   });
 }
@@ -262,14 +324,14 @@ BW_CUDART_TWIN(cudaStreamIsCapturing, _ptsz)
 
 BW_CUDART_API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t handle,
                                                               cudaGraphNode_t* dependencies,
-                                                              const cudaGraphEdgeData*,
+                                                              const cudaGraphEdgeData* edges,
                                                               size_t count, unsigned flags) {
   return device_api([&](Runtime&) {
     CUstream_st* const stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
     if (stream->capture == nullptr) return cudaErrorIllegalState;
     if (flags == cudaStreamSetCaptureDependencies) stream->capture_tail.clear();
-    join(stream->capture_tail, {dependencies, dependencies + count});
+    stream->capture_tail.join(tail_of(dependencies, edges, count));
     return cudaSuccess;
   });
 }

@@ -18,13 +18,35 @@ void** CUgraphNode_st::kernel_arguments() {
   return argument_pointers.data();
 }
 
+void CUgraphNode_st::depend_on(CUgraphNode_st* before, const cudaGraphEdgeData* edge) {
+  dependencies.push_back(before);
+  edges.push_back(edge == nullptr ? cudaGraphEdgeData{} : *edge);
+}
+
+bool CUgraphNode_st::release(const CUgraphNode_st* before) {
+  const auto found = std::find(dependencies.begin(), dependencies.end(), before);
+  if (found == dependencies.end()) return false;
+  edges.erase(edges.begin() + (found - dependencies.begin()));
+  dependencies.erase(found);
+  return true;
+}
+
+bool CUgraphNode_st::begins_early() const {
+  return std::any_of(edges.begin(), edges.end(), [](const cudaGraphEdgeData& edge) {
+    return edge.type == cudaGraphDependencyTypeProgrammatic;
+  });
+}
+
 CUgraphNode_st& CUgraph_st::add(cudaGraphNodeType type, bw::sim::cudart::Operation operation,
-                                std::vector<CUgraphNode_st*> dependencies) {
+                                std::vector<CUgraphNode_st*> dependencies,
+                                std::vector<cudaGraphEdgeData> edges) {
   auto node = std::make_unique<CUgraphNode_st>();
   node->graph = this;
   node->type = type;
   node->operation = std::move(operation);
   node->dependencies = std::move(dependencies);
+  node->edges = std::move(edges);
+  node->edges.resize(node->dependencies.size());
   nodes.push_back(std::move(node));
   return *nodes.back();
 }
@@ -44,8 +66,8 @@ std::unique_ptr<CUgraph_st> CUgraph_st::clone() const {
     copies[node.get()] = &own;
   }
   for (const auto& node : nodes) {
-    for (CUgraphNode_st* const dependency : node->dependencies)
-      copies.at(node.get())->dependencies.push_back(copies.at(dependency));
+    for (size_t i = 0; i < node->dependencies.size(); ++i)
+      copies.at(node.get())->depend_on(copies.at(node->dependencies[i]), &node->edges[i]);
   }
   return copy;
 }
@@ -114,6 +136,18 @@ CUgraph_st* find_child(CUgraph_st& graph, cudaGraph_t wanted) {
   return nullptr;
 }
 
+/// The edges decide whether a kernel begins early, not the attribute that it was captured with.
+void set_early_start(KernelOperation& kernel, bool begins_early) {
+  std::erase_if(kernel.attributes, [](const cudaLaunchAttribute& attribute) {
+    return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization;
+  });
+  if (!begins_early) return;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  kernel.attributes.push_back(attribute);
+}
+
 bool add_steps(const CUgraph_st& graph, std::vector<CUgraphExec_st::Step>& steps) {
   const auto order = graph.sorted();
   if (!order) return false;
@@ -159,6 +193,30 @@ CUgraphExec_st& keep_exec(std::unique_ptr<CUgraphExec_st> exec) {
 
 bool destroy_exec(cudaGraphExec_t exec) { return execs().erase(exec) != 0; }
 
+cudaError_t check_edge(const char* api, const CUgraphNode_st& from, cudaGraphNodeType to,
+                       const cudaGraphEdgeData& edge) {
+  const bool is_programmatic = edge.type == cudaGraphDependencyTypeProgrammatic;
+  const bool between_kernels =
+      from.type == cudaGraphNodeTypeKernel && to == cudaGraphNodeTypeKernel;
+  const char* wrong = nullptr;
+  if (edge.type > cudaGraphDependencyTypeProgrammatic)
+    wrong = "the edge's type is neither cudaGraphDependencyTypeDefault nor ...Programmatic";
+  else if (edge.to_port != 0)
+    wrong = "no node has an incoming port but 0";
+  else if (edge.from_port > cudaGraphKernelNodePortLaunchCompletion ||
+           (edge.from_port != 0 && from.type != cudaGraphNodeTypeKernel))
+    wrong = "only kernel nodes have the outgoing ports 1 and 2, and no node has higher ones";
+  else if (is_programmatic && (!between_kernels || edge.from_port == 0))
+    wrong = "a programmatic edge leads from a kernel node's port 1 or 2 to a kernel node";
+  else if (edge.from_port == cudaGraphKernelNodePortProgrammatic && !is_programmatic)
+    wrong =
+        "an edge from cudaGraphKernelNodePortProgrammatic has the type "
+        "cudaGraphDependencyTypeProgrammatic";
+  if (wrong == nullptr) return cudaSuccess;
+  explain(FaultCode::call_argument, api, wrong);
+  return cudaErrorInvalidValue;
+}
+
 cudaError_t instantiate(const CUgraph_st& graph, unsigned long long flags,
                         std::unique_ptr<CUgraphExec_st>& exec) {
   auto made = std::make_unique<CUgraphExec_st>();
@@ -184,6 +242,8 @@ cudaError_t launch_graph(Runtime& runtime, CUgraphExec_st& exec, cudaStream_t st
       if (CUevent_st* const event = find_event(recording->event))
         recording->record = ++event->records;
     }
+    if (auto* const kernel = std::get_if<KernelOperation>(&operation))
+      set_early_start(*kernel, step.node->begins_early());
     const cudaError_t error = submit(runtime, "cudaGraphLaunch", stream, std::move(operation));
     if (error != cudaSuccess) return error;
   }

@@ -18,10 +18,17 @@ struct CUgraphNode_st {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   bw::sim::cudart::Operation operation;
   std::vector<CUgraphNode_st*> dependencies;  ///< nodes that come before
+  std::vector<cudaGraphEdgeData> edges;       ///< how each of these edges is annotated
   std::unique_ptr<CUgraph_st> child;          ///< of a child graph's node
   const CUgraphNode_st* original = nullptr;   ///< what a clone's node was made from
   std::vector<void*> argument_pointers;  ///< of a kernel's node, for cudaGraphKernelNodeGetParams
 
+  /// An edge from a node; `edge` null: an ordinary one.
+  void depend_on(CUgraphNode_st* before, const cudaGraphEdgeData* edge);
+  /// Takes the edge from a node away; false where there is none.
+  bool release(const CUgraphNode_st* before);
+  /// Whether a kernel's node may begin before a kernel that it depends on has ended.
+  [[nodiscard]] bool begins_early() const;
   /// A place for the node's own cudaKernelNodeParams::kernelParams.
   void** kernel_arguments();
 };
@@ -32,7 +39,8 @@ struct CUgraph_st {
 
   /// Adds a member.
   CUgraphNode_st& add(cudaGraphNodeType type, bw::sim::cudart::Operation operation,
-                      std::vector<CUgraphNode_st*> dependencies);
+                      std::vector<CUgraphNode_st*> dependencies,
+                      std::vector<cudaGraphEdgeData> edges = {});
   /// Whether a node is its.
   [[nodiscard]] bool has(const CUgraphNode_st* node) const;
   /// A copy whose nodes know what they were made from.
@@ -75,6 +83,11 @@ bool destroy_graph(cudaGraph_t graph);
 CUgraphExec_st& keep_exec(std::unique_ptr<CUgraphExec_st> exec);
 /// False where there is none.
 bool destroy_exec(cudaGraphExec_t exec);
+
+/// Whether an edge from a node to one of a type may be annotated so: says why not and returns
+/// cudaErrorInvalidValue.
+cudaError_t check_edge(const char* api, const CUgraphNode_st& from, cudaGraphNodeType to,
+                       const cudaGraphEdgeData& edge);
 
 /// Makes an executable graph; cudaErrorInvalidValue for nodes that depend on each other in a
 /// circle.

@@ -75,12 +75,14 @@ cudaError_t give(const std::vector<Item>& items, Item* to, size_t* count) {
 struct Edge {
   cudaGraphNode_t from = nullptr;
   cudaGraphNode_t to = nullptr;
+  cudaGraphEdgeData data{};
 };
 
 std::vector<Edge> edges_of(const CUgraph_st& graph) {
   std::vector<Edge> edges;
   for (const auto& node : graph.nodes)
-    for (CUgraphNode_st* const before : node->dependencies) edges.push_back({before, node.get()});
+    for (size_t i = 0; i < node->dependencies.size(); ++i)
+      edges.push_back({node->dependencies[i], node.get(), node->edges[i]});
   return edges;
 }
 
@@ -105,6 +107,9 @@ cudaGraphExecUpdateResult compare(const CUgraph_st& now, const CUgraph_st& then,
     if (a.dependencies.size() != b.dependencies.size())
       return cudaGraphExecUpdateErrorTopologyChanged;
     for (size_t edge = 0; edge < a.dependencies.size(); ++edge) {
+      if (a.edges[edge].type != b.edges[edge].type ||
+          a.edges[edge].from_port != b.edges[edge].from_port)
+        return cudaGraphExecUpdateErrorTopologyChanged;
       const auto place = [](const CUgraph_st& graph, const CUgraphNode_st* node) {
         return std::find_if(graph.nodes.begin(), graph.nodes.end(),
                             [&](const auto& own) { return own.get() == node; }) -
@@ -188,12 +193,14 @@ BW_CUDART_API cudaError_t cudaGraphGetEdges(cudaGraph_t handle, cudaGraphNode_t*
     if (count == nullptr) return cudaErrorInvalidValue;
     std::vector<cudaGraphNode_t> froms;
     std::vector<cudaGraphNode_t> tos;
+    std::vector<cudaGraphEdgeData> annotations;
     for (const Edge& edge : edges_of(graph)) {
       froms.push_back(edge.from);
       tos.push_back(edge.to);
+      annotations.push_back(edge.data);
     }
-    size_t again = *count;
-    if (data != nullptr) std::fill_n(data, std::min(*count, froms.size()), cudaGraphEdgeData{});
+    size_t again = *count, and_again = *count;
+    (void)give(annotations, data, &and_again);
     (void)give(tos, to, &again);
     return give(froms, from, count);
   });
@@ -203,7 +210,9 @@ BW_CUDART_API cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t handle,
                                                        cudaGraphNode_t* dependencies,
                                                        cudaGraphEdgeData* data, size_t* count) {
   return with_node("cudaGraphNodeGetDependencies", handle, [&](CUgraphNode_st& node) {
-    if (data != nullptr && count != nullptr) std::fill_n(data, *count, cudaGraphEdgeData{});
+    if (count == nullptr) return cudaErrorInvalidValue;
+    size_t again = *count;
+    (void)give(node.edges, data, &again);
     return give(node.dependencies, dependencies, count);
   });
 }
@@ -213,9 +222,15 @@ BW_CUDART_API cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t handle,
                                                          cudaGraphEdgeData* data, size_t* count) {
   return with_node("cudaGraphNodeGetDependentNodes", handle, [&](CUgraphNode_st& node) {
     std::vector<cudaGraphNode_t> found;
+    std::vector<cudaGraphEdgeData> annotations;
     for (const Edge& edge : edges_of(*node.graph))
-      if (edge.from == &node) found.push_back(edge.to);
-    if (data != nullptr && count != nullptr) std::fill_n(data, *count, cudaGraphEdgeData{});
+      if (edge.from == &node) {
+        found.push_back(edge.to);
+        annotations.push_back(edge.data);
+      }
+    if (count == nullptr) return cudaErrorInvalidValue;
+    size_t again = *count;
+    (void)give(annotations, data, &again);
     return give(found, dependents, count);
   });
 }
@@ -229,7 +244,7 @@ BW_CUDART_API cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle, cudaGraph
 
 BW_CUDART_API cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* from,
                                                    const cudaGraphNode_t* to,
-                                                   const cudaGraphEdgeData*, size_t count) {
+                                                   const cudaGraphEdgeData* edges, size_t count) {
   return with_graph("cudaGraphAddDependencies", handle, [&](Runtime&, CUgraph_st& graph) {
     for (size_t i = 0; i < count; ++i) {
       if (!graph.has(from[i]) || !graph.has(to[i]) || from[i] == to[i])
@@ -237,8 +252,14 @@ BW_CUDART_API cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cud
       auto& known = to[i]->dependencies;
       if (std::find(known.begin(), known.end(), from[i]) != known.end())
         return cudaErrorInvalidValue;  // the edge is there already
+      if (edges != nullptr)
+        if (const cudaError_t error =
+                check_edge("cudaGraphAddDependencies", *from[i], to[i]->type, edges[i]);
+            error != cudaSuccess)
+          return error;
     }
-    for (size_t i = 0; i < count; ++i) to[i]->dependencies.push_back(from[i]);
+    for (size_t i = 0; i < count; ++i)
+      to[i]->depend_on(from[i], edges == nullptr ? nullptr : &edges[i]);
     return cudaSuccess;
   });
 }
@@ -249,8 +270,7 @@ BW_CUDART_API cudaError_t cudaGraphRemoveDependencies(cudaGraph_t handle,
                                                       const cudaGraphEdgeData*, size_t count) {
   return with_graph("cudaGraphRemoveDependencies", handle, [&](Runtime&, CUgraph_st& graph) {
     for (size_t i = 0; i < count; ++i) {
-      if (!graph.has(to[i]) || std::erase(to[i]->dependencies, from[i]) == 0)
-        return cudaErrorInvalidValue;
+      if (!graph.has(to[i]) || !to[i]->release(from[i])) return cudaErrorInvalidValue;
     }
     return cudaSuccess;
   });
@@ -259,7 +279,7 @@ BW_CUDART_API cudaError_t cudaGraphRemoveDependencies(cudaGraph_t handle,
 BW_CUDART_API cudaError_t cudaGraphDestroyNode(cudaGraphNode_t handle) {
   return with_node("cudaGraphDestroyNode", handle, [&](CUgraphNode_st& node) {
     CUgraph_st& graph = *node.graph;
-    for (const auto& other : graph.nodes) std::erase(other->dependencies, &node);
+    for (const auto& other : graph.nodes) other->release(&node);
     std::erase_if(graph.nodes, [&](const auto& own) { return own.get() == &node; });
     return cudaSuccess;
   });

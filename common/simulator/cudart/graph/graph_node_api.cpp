@@ -254,13 +254,26 @@ BW_CUDART_API cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaG
 
 BW_CUDART_API cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                            const cudaGraphNode_t* dependencies,
-                                           const cudaGraphEdgeData*, size_t count,
+                                           const cudaGraphEdgeData* edges, size_t count,
                                            cudaGraphNodeParams* parameters) {
   if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
+  const cudaError_t checked = device_api([&](Runtime&) {
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; edges != nullptr && i < count && error == cudaSuccess; ++i)
+      if (const CUgraphNode_st* const from = find_node(dependencies[i]))
+        error = check_edge("cudaGraphAddNode", *from, parameters->type, edges[i]);
+    return error;
+  });
+  if (checked != cudaSuccess) return checked;
+  const auto annotate = [&](cudaError_t error) {
+    if (error == cudaSuccess && edges != nullptr) (*node)->edges.assign(edges, edges + count);
+    return error;
+  };
   if (parameters->type == cudaGraphNodeTypeGraph)
-    return add_child(node, graph, dependencies, count, parameters->graph.graph);
+    return annotate(add_child(node, graph, dependencies, count, parameters->graph.graph));
   return with_parameters("cudaGraphAddNode", *parameters, [&](const auto& given) {
-    return add("cudaGraphAddNode", parameters->type, node, graph, dependencies, count, given);
+    return annotate(
+        add("cudaGraphAddNode", parameters->type, node, graph, dependencies, count, given));
   });
 }
 

@@ -44,9 +44,32 @@ void compare(Runtime& runtime, const std::shared_ptr<races::StreamOperation>& or
   races::DeviceRaces* const races = races_of(runtime);
   if (races == nullptr || order == nullptr) return;
   races::Findings findings;
-  races->host_operation(*order, api, std::move(reads), std::move(writes), findings);
+  races->host_operation(order, api, std::move(reads), std::move(writes), findings);
   findings = races::without_tolerated(findings, runtime.device());
   if (!findings.empty()) throw SimulationError(races::report_of(findings));
+}
+
+/// A launch is handed to a stream, with the events that it records itself.
+void note_kernel(races::StreamOrder& order, const CUstream_st& stream, KernelOperation& kernel) {
+  using races::Reached;
+  const bool is_early =
+      std::any_of(kernel.attributes.begin(), kernel.attributes.end(), [](const auto& attribute) {
+        return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+               attribute.val.programmaticStreamSerializationAllowed != 0;
+      });
+  kernel.order = order.begin(named(stream), is_early ? races::StreamOrder::Kind::early_kernel
+                                                     : races::StreamOrder::Kind::kernel);
+  for (const cudaLaunchAttribute& attribute : kernel.attributes) {
+    if (attribute.id == cudaLaunchAttributeProgrammaticEvent) {
+      const auto& event = attribute.val.programmaticEvent;
+      order.record(event.event, kernel.order,
+                   event.triggerAtBlockStart != 0 ? Reached::started : Reached::triggered,
+                   /*waitable=*/true);
+    } else if (attribute.id == cudaLaunchAttributeLaunchCompletionEvent) {
+      order.record(attribute.val.launchCompletionEvent.event, kernel.order, Reached::started,
+                   /*waitable=*/false);
+    }
+  }
 }
 
 }  // namespace
@@ -55,15 +78,12 @@ void note_submission(Runtime& runtime, CUstream_st& stream, Operation& operation
   races::DeviceRaces* const races = races_of(runtime);
   if (races == nullptr) return;
   races::StreamOrder& order = races->order();
-  const auto begin = [&](auto& one) {
-    one.order = std::make_shared<races::StreamOperation>(order.begin(named(stream)));
-  };
   if (auto* const kernel = std::get_if<KernelOperation>(&operation))
-    begin(*kernel);
+    note_kernel(order, stream, *kernel);
   else if (auto* const copying = std::get_if<CopyOperation>(&operation))
-    begin(*copying);
+    copying->order = order.begin(named(stream));
   else if (auto* const filling = std::get_if<FillOperation>(&operation))
-    begin(*filling);
+    filling->order = order.begin(named(stream));
   else if (const auto* const recording = std::get_if<RecordOperation>(&operation))
     order.record(recording->event, named(stream));
   else if (const auto* const waiting = std::get_if<WaitOperation>(&operation))
@@ -73,12 +93,7 @@ void note_submission(Runtime& runtime, CUstream_st& stream, Operation& operation
 void note_launch(Runtime& runtime, const KernelOperation& operation) {
   races::DeviceRaces* const races = races_of(runtime);
   if (races == nullptr || operation.order == nullptr) return;
-  const bool is_programmatic = std::any_of(
-      operation.attributes.begin(), operation.attributes.end(), [](const auto& attribute) {
-        return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
-               attribute.val.programmaticStreamSerializationAllowed != 0;
-      });
-  races->set_next(*operation.order, is_programmatic);
+  races->set_next(operation.order);
 }
 
 void note_copy(Runtime& runtime, const CopyOperation& operation) {

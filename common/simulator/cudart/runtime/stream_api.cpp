@@ -140,7 +140,7 @@ BW_CUDART_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t h
   return with_stream(stream, [&](Runtime& runtime, CUstream_st& found) {
     CUevent_st* const event = find_event(handle);
     if (event == nullptr) return cudaErrorInvalidResourceHandle;
-    const bool in_capture = found.capture != nullptr || !event->capture_tail.empty() ||
+    const bool in_capture = found.capture != nullptr || !event->capture_tail.nodes.empty() ||
                             event->capture.lock() != nullptr;
     if (in_capture && flags != cudaEventWaitExternal) return wait_in_capture(found, *event);
     return submit(runtime, "cudaStreamWaitEvent", stream, WaitOperation{handle, event->records});

@@ -18,6 +18,19 @@ namespace bw::sim::cudart {
 
 struct Capture;
 
+/// Nodes that the next one of a capture comes after, and how its edges from them are annotated.
+struct CaptureTail {
+  std::vector<cudaGraphNode_t> nodes;    ///< each once
+  std::vector<cudaGraphEdgeData> edges;  ///< of each
+
+  /// Adds a node, if it is not there.
+  void add(cudaGraphNode_t node, const cudaGraphEdgeData& edge);
+  /// Adds those of another.
+  void join(const CaptureTail& other);
+  /// Forgets them.
+  void clear() { *this = {}; }
+};
+
 /// Operations of a stream that have not ended.
 struct Pending {
   uint64_t order = 0;    ///< among all streams
@@ -36,7 +49,8 @@ struct CUstream_st {
   std::deque<bw::sim::cudart::Pending> pending;  ///< what has not ended, in order
   // While it is captured into a graph.
   std::shared_ptr<bw::sim::cudart::Capture> capture;  ///< the capture that it takes part in
-  std::vector<cudaGraphNode_t> capture_tail;          ///< what the next node comes after
+  bw::sim::cudart::CaptureTail capture_tail;          ///< what the next node comes after
+  cudaGraphNode_t capture_last = nullptr;             ///< the last node of this stream
 };
 
 /// An event.
@@ -47,7 +61,7 @@ struct CUevent_st {
   bw::sim::Cycle time = 0;  ///< simulated cycle at which it was recorded
   // Recorded in a stream that was captured.
   std::weak_ptr<bw::sim::cudart::Capture> capture;  ///< the capture that it takes part in
-  std::vector<cudaGraphNode_t> capture_tail;        ///< what the next node comes after
+  bw::sim::cudart::CaptureTail capture_tail;        ///< what the next node comes after
 };
 
 namespace bw::sim::cudart {

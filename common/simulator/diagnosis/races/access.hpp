@@ -43,6 +43,8 @@ struct Accessor {
   bool is_poll = false;
   /// Before its thread has waited for the grid that came before (programmatic dependent launch).
   bool is_early = false;
+  /// A load through the non-coherent path: nothing orders it behind a write of its grid.
+  bool is_noncoherent = false;
   MemoryScope scope = MemoryScope::unspecified;  ///< of a strong one
   /// The value that it stores in all its lanes, and its size in bytes; 0: another one, or several
   /// (StoredValues).

@@ -45,6 +45,7 @@ LaneMask VectorClock::foreign_lanes_known(uint64_t cluster, uint32_t warp, Clock
 
 VectorClock VectorClock::as_foreign(uint64_t cluster) const {
   VectorClock other;
+  other.is_past_grid_wait_ = is_past_grid_wait_;
   std::vector<ForeignClock>& out = other.foreign_;
   for (uint32_t warp = 0; warp < warps_.size(); ++warp)
     if (warps_[warp] != 0) out.push_back({foreign_warp(cluster, warp, kEveryLane), warps_[warp]});
@@ -129,6 +130,7 @@ void VectorClock::learn_lanes(uint32_t warp, LaneMask lanes, Clock clock) {
 }
 
 void VectorClock::join(const VectorClock& other) {
+  is_past_grid_wait_ = is_past_grid_wait_ || other.is_past_grid_wait_;
   if (other.warps_.size() > warps_.size()) warps_.resize(other.warps_.size(), 0);
   for (size_t warp = 0; warp < other.warps_.size(); ++warp)
     warps_[warp] = std::max(warps_[warp], other.warps_[warp]);

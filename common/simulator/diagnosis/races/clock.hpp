@@ -84,6 +84,10 @@ class VectorClock {
     }
     return is_foreign ? foreign_lanes_known(cluster, agent, clock) : lanes_known(agent, clock);
   }
+  /// A griddepcontrol.wait comes before: of this thread, or of one that has handed its past on.
+  void pass_grid_wait() { is_past_grid_wait_ = true; }
+  /// See pass_grid_wait().
+  [[nodiscard]] bool is_past_grid_wait() const { return is_past_grid_wait_; }
   /// The same for the other clusters: agents of this one, `cluster`, are foreign there.
   [[nodiscard]] VectorClock as_foreign(uint64_t cluster) const;
   /// What came back from other clusters of this cluster's own agents is no longer foreign.
@@ -98,7 +102,8 @@ class VectorClock {
   }
   /// Whether nothing is known.
   [[nodiscard]] bool empty() const {
-    return warps_.empty() && lanes_.empty() && chains_.empty() && foreign_.empty();
+    return warps_.empty() && lanes_.empty() && chains_.empty() && foreign_.empty() &&
+           !is_past_grid_wait_;
   }
   /// Forgets everything.
   void clear() {
@@ -106,6 +111,7 @@ class VectorClock {
     lanes_.clear();
     chains_.clear();
     foreign_.clear();
+    is_past_grid_wait_ = false;
   }
 
   /// What is known of agents of other clusters, ascending by agent.
@@ -131,6 +137,7 @@ class VectorClock {
   std::vector<LaneClock> lanes_;       ///< beyond that; few
   std::vector<Clock> chains_;          ///< of asynchronous operations
   std::vector<ForeignClock> foreign_;  ///< ascending by agent
+  bool is_past_grid_wait_ = false;     ///< see pass_grid_wait()
 };
 
 /// What an agent knows when it does something, in the ways that the PTX ISA tells apart.

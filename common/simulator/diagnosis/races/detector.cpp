@@ -241,7 +241,43 @@ void Detector::synchronise(const AccessEvent& event, uint32_t cta_rank, LaneMask
 }
 
 void Detector::on_cta(const CtaEvent& event) {
+  if (!event.starts) check_end(event.cta);
   tell_parts(EventKind::cta, &Observer::on_cta, event);
+}
+
+void Detector::check_end(const Cta& cta) {
+  // The CTA ends with its last thread, so what any of them was told of comes before that.
+  VectorClock known;
+  for (uint32_t warp = 0; warp < cta.warps.size(); ++warp) {
+    const Origin origin{nullptr, static_cast<uint16_t>(cta.rank), static_cast<uint16_t>(warp),
+                        kAllLanes};
+    threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
+      for (const View* const view :
+           {&group.view, &group.too_narrow, &group.relaxed, &group.seen, &group.seen_wide}) {
+        known.join(view->generic);
+        known.join_chains(view->performed);
+      }
+    });
+  }
+  shared_[cta.rank].for_each([&](uint64_t address, uint32_t bytes, const ShadowEntry& entry) {
+    const Accessor& accessor = accessors_[entry.number()];
+    const bool is_own = accessor.cta_rank == cta.rank && accessor.proxy == Proxy::generic;
+    if (is_own) return;
+    LaneMask unknown = 0;
+    if (accessor.is_async) {
+      if (known.knows_chain(accessor.agent, entry.clock)) return;
+    } else {
+      const LaneMask lanes = known.lanes_known(accessor.agent, entry.clock);
+      const LanePattern pattern = entry.pattern();
+      for (uint32_t rest = bytes; rest != 0 && pattern.is_linear(); rest &= rest - 1)
+        unknown |= lane_bit(pattern.lane_of(std::countr_zero(rest)));
+      if (!pattern.is_linear()) unknown = entry.lanes;
+      unknown &= ~lanes;
+      if (unknown == 0) return;
+    }
+    report_end(cta, accessor, unknown, address + static_cast<uint32_t>(std::countr_zero(bytes)),
+               static_cast<uint32_t>(std::popcount(bytes)));
+  });
 }
 
 void Detector::on_end(RunStatus status) {

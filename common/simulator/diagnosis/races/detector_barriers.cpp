@@ -15,6 +15,48 @@ constexpr uint32_t kMbarrierBytes = 8;
 
 }  // namespace
 
+void Detector::note_arrival(Accessor accessor, Touch touch, uint16_t cta_rank,
+                            uint32_t offset_bytes) {
+  // Arrivals don't race with each other: all are atomic.
+  accessor.writes = accessor.is_strong = true;
+  accessor.scope = MemoryScope::sys;
+  accessor.unit = kArrivalUnit;
+  touch.number = accessors_.number(accessor);
+  touch.accessor = &accessors_[touch.number];
+  shared_[cta_rank].add_latest(offset_bytes, kMbarrierBytes, touch);
+}
+
+void Detector::note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes) {
+  Accessor accessor;
+  accessor.instruction = origin.instruction;
+  accessor.agent = threads_.warp_of(origin);
+  accessor.cta_rank = origin.cta_rank;
+  accessor.warp = origin.warp;
+  Touch touch;
+  touch.clock = threads_.now(origin);
+  touch.warp = accessor.agent;
+  threads_.for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
+    touch.lanes = lanes;
+    touch.view = &group.view;
+    note_arrival(accessor, touch, cta_rank, offset_bytes);
+  });
+}
+
+void Detector::note_arrival(const Origin& origin, const Agent& agent, Proxy proxy,
+                            uint16_t cta_rank, uint32_t offset_bytes) {
+  Accessor accessor;
+  accessor.instruction = origin.instruction;
+  accessor.agent = agent.chain;
+  accessor.cta_rank = origin.cta_rank;
+  accessor.warp = origin.warp;
+  accessor.is_async = true;
+  accessor.proxy = proxy;
+  Touch touch;
+  touch.clock = agent.clock;
+  touch.view = agent.start.get();
+  note_arrival(accessor, touch, cta_rank, offset_bytes);
+}
+
 void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,
                    uint32_t offset_bytes) {
   const uint32_t warp = threads_.warp_of(origin);
@@ -86,6 +128,7 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
       if (barrier == nullptr) break;
       if (event.operation_id == kNoOperation) {
         use(*barrier, event.origin, rank, event.offset_bytes);
+        note_arrival(event.origin, rank, event.offset_bytes);
         barrier->pending.release(threads_, event.origin,
                                  semantics_of(event.origin, MemoryOrder::release, MemoryScope::cta),
                                  tensor_order_);
@@ -99,10 +142,11 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
         if (tensor_order_ != nullptr)
           barrier->pending.tensor().merge(tensor_order_->committed(event.operation_id));
         if (--commit->second.signals == 0) state_->agents.erase(commit);
-      } else if (const auto arrival = state_->cp_async_views.find(event.operation_id);
-                 arrival != state_->cp_async_views.end()) {
-        barrier->pending.completed().join(arrival->second);
-        state_->cp_async_views.erase(arrival);
+      } else if (const auto arrival = state_->cp_async_arrivals.find(event.operation_id);
+                 arrival != state_->cp_async_arrivals.end()) {
+        barrier->pending.completed().join(arrival->second.copies);
+        barrier->pending.keep_relaxed(arrival->second.besides);
+        state_->cp_async_arrivals.erase(arrival);
       }
       break;
     case Operation::test:
@@ -130,6 +174,16 @@ void Detector::on_barrier(const BarrierEvent& event) {
   State& state = *state_;
   if (event.of_cluster) {
     if (event.completes) {
+      // Threads that have exited count as arrived: that they are through is known, and no more.
+      for (Cta& cta : cluster_.ctas())
+        for (const Warp& warp : cta.warps) {
+          if (warp.live == kAllLanes) continue;
+          View exited;
+          threads_.release({nullptr, static_cast<uint16_t>(cta.rank),
+                            static_cast<uint16_t>(warp.index), ~warp.live},
+                           exited);
+          state.cluster_pending.keep_relaxed(exited);
+        }
       std::swap(state.cluster_done, state.cluster_pending);
       state.cluster_pending.clear();
     } else {

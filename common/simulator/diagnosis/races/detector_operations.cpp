@@ -95,7 +95,10 @@ void Detector::copy_issued(const CopyEvent& event) {
     writes.view = view;
   }
   operate(writes, copy.destinations);
-  for (const CopySignal& signal : copy.signals) use(signal, origin, *agents.reads.start, unit);
+  for (const CopySignal& signal : copy.signals) {
+    use(signal, origin, *agents.reads.start, unit);
+    note_arrival(origin, agents.writes, proxy, signal.cta_rank, signal.offset_bytes);
+  }
   state_->copies.emplace(copy.id, std::move(agents));
 }
 

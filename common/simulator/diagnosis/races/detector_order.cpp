@@ -56,9 +56,11 @@ void Detector::on_group(const GroupEvent& event) {
       break;
     case GroupEvent::Unit::tensor_core: {
       const Agent agent = threads_.begin_in_order(origin, kTcgen05Queue);
-      for (const int rank : lanes_of(event.targets))
+      for (const int rank : lanes_of(event.targets)) {
         use(CopySignal{static_cast<uint16_t>(rank), event.offset_bytes, 0}, origin, *agent.start,
             operation_name(origin));
+        note_arrival(origin, agent, Proxy::async, static_cast<uint16_t>(rank), event.offset_bytes);
+      }
       if (event.id != kNoOperation)
         state.agents.emplace(event.id, Signalling{agent, std::popcount(event.targets)});
       break;
@@ -111,7 +113,10 @@ void Detector::on_order(const OrderEvent& event) {
       break;
     case Operation::mbarrier_send: {
       Barrier* const barrier = state.barrier(event.cta_rank, event.offset_bytes);
-      if (barrier != nullptr) use(*barrier, origin, event.cta_rank, event.offset_bytes);
+      if (barrier != nullptr) {
+        use(*barrier, origin, event.cta_rank, event.offset_bytes);
+        note_arrival(origin, event.cta_rank, event.offset_bytes);
+      }
       state.sent[event.id].release(threads_, origin,
                                    semantics_of(origin, MemoryOrder::release, MemoryScope::cta),
                                    tensor_order_);
@@ -125,12 +130,18 @@ void Detector::on_order(const OrderEvent& event) {
                                  tensor_order_);
       break;
     case Operation::cp_async_arrive: {
-      View& view = state.cp_async_views[event.id];
-      threads_.release(origin, view);
+      // The ISA gives this arrival no release: the system makes it when the copies are complete,
+      // and they are what it tells of.
+      CopyArrival& arrival = state.cp_async_arrivals[event.id];
+      const SharedView besides = threads_.snapshot(origin);
+      arrival.besides = *besides;
+      state.cp_async_arrivers.insert(threads_.warp_of(origin));
       const auto found = state.cp_async.find(
           key_of(threads_.warp_of(origin), static_cast<uint64_t>(lowest_lane(origin.lanes))));
-      if (found != state.cp_async.end())
-        view.generic.learn_chain(found->second.chain, found->second.last);
+      if (found == state.cp_async.end()) break;
+      const Agent copies{found->second.chain, found->second.last, besides};
+      arrival.copies.generic.learn_chain(copies.chain, copies.clock);
+      note_arrival(origin, copies, Proxy::generic, event.cta_rank, event.offset_bytes);
       break;
     }
     case Operation::launch_control_request: {
@@ -142,6 +153,7 @@ void Detector::on_order(const OrderEvent& event) {
         const MemoryRange response{AddressSpace::shared_cta, target, event.address, kResponseBytes};
         operate(touch, {&response, 1});
         use(CopySignal{target, event.offset_bytes, kResponseBytes}, origin, *agent.start, unit);
+        note_arrival(origin, agent, Proxy::async, target, event.offset_bytes);
       }
       state.agents.emplace(event.id, Signalling{agent, std::popcount(event.ranks)});
       break;
@@ -165,6 +177,8 @@ void Detector::on_order(const OrderEvent& event) {
       break;
     }
     case Operation::grid_wait:
+      threads_.change_groups(origin, [](LaneGroup& group) { group.view.generic.pass_grid_wait(); });
+      break;
     case Operation::grid_launch_dependents:
     case Operation::wgmma_fence:
       break;

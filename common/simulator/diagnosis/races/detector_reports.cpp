@@ -98,6 +98,50 @@ Weight Detector::weight_of(Missing missing, const Accessor& earlier, const Acces
   return Weight::fault;
 }
 
+bool Detector::is_through(const Conflict& conflict, const Touch& touch) {
+  const Accessor& earlier = accessors_[conflict.earlier.number()];
+  const LaneMask lanes = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
+  const auto knows = [&](const View& view) {
+    return earlier.is_async
+               ? view.generic.knows_chain(earlier.agent, conflict.earlier.clock) ||
+                     view.performed.knows_chain(earlier.agent, conflict.earlier.clock)
+               : view.generic.knows_lanes(earlier.agent, lanes, conflict.earlier.clock);
+  };
+  bool is_known = touch.view != nullptr && knows(*touch.view);
+  const Origin origin{touch.accessor->instruction, touch.accessor->cta_rank, touch.accessor->warp,
+                      conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
+  threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
+    for (const View* const view :
+         {&group.view, &group.too_narrow, &group.relaxed, &group.seen, &group.seen_wide})
+      is_known = is_known || knows(*view);
+  });
+  return is_known;
+}
+
+void Detector::report_end(const Cta& cta, const Accessor& accessor, LaneMask lanes,
+                          uint64_t address, uint32_t bytes) {
+  // On hardware the memory stays until asynchronous operations are done, and stores may come late.
+  const bool hardware_accepts = accessor.is_async || accessor.writes;
+  if (hardware_accepts && !cluster_.at_isa_level()) return;
+  const Weight weight = hardware_accepts ? Weight::isa_only : Weight::fault;
+  add_finding(Missing::cta_end, weight, accessor.instruction, nullptr, [&] {
+    Finding finding;
+    finding.missing = Missing::cta_end;
+    finding.earlier = describe_side(cluster_, accessor, lanes);
+    finding.later.accessor.writes = true;
+    finding.later.accessor.cta_rank = static_cast<uint16_t>(cta.rank);
+    finding.later.unit = "end of the CTA";
+    finding.later.place = finding.later.line =
+        fmt::format("the end of CTA ({},{},{})", cta.index.x, cta.index.y, cta.index.z);
+    if (shared_.size() > 1) finding.later.place += fmt::format(", rank {}", cta.rank);
+    finding.memory = fmt::format("{} byte{} of shared memory at {}", bytes, bytes == 1 ? "" : "s",
+                                 shared_name(cta.rank, address));
+    if (accessor.is_async && accessor.cta_rank == cta.rank)
+      finding.fix = "let a thread of the CTA wait for the operation of {first} before it ends";
+    return finding;
+  });
+}
+
 void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta_rank) {
   const Accessor& earlier = accessors_[conflict.earlier.number()];
   // A copy that runs into a live mbarrier is a fault of its own when it lands.
@@ -105,11 +149,20 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
       state_->barrier(static_cast<uint16_t>(cta_rank),
                       static_cast<uint32_t>(conflict.address) & ~(sizeof(uint64_t) - 1)) != nullptr)
     return;
+  const bool is_arrival = std::string_view(earlier.unit) == kArrivalUnit;
+  if (is_arrival && is_through(conflict, touch)) return;
   const bool exchanges_volatile = earlier.is_volatile && touch.accessor->is_volatile;
   // What strong reads have seen comes before what the thread does behind them to volatile data.
   if (exchanges_volatile && sees(conflict, touch)) return;
-  const Missing missing = missing_between(conflict, touch);
+  const Missing missing = is_arrival ? Missing::barrier_end : missing_between(conflict, touch);
   std::string edge, fix;
+  if (missing == Missing::release_acquire && !earlier.is_async &&
+      state_->cp_async_arrivers.contains(earlier.agent)) {
+    edge = "cp.async.mbarrier.arrive hands on its thread's copies, and not its stores";
+    fix =
+        "let cp.async write these bytes too (a source size of 0 fills with zeros), or execute "
+        "mbarrier.arrive behind {first} as an arrival of its own";
+  }
   if (missing == Missing::address_word && allocates(*touch.accessor))
     fix =
         "after {second} and before {first}, put a barrier that the allocating warp and the reader "

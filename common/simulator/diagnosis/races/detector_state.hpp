@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "common/simulator/diagnosis/races/detector.hpp"
@@ -17,6 +18,15 @@ namespace bw::sim::races {
 
 /// What reports call an instruction that uses an mbarrier.
 inline constexpr const char* kMbarrierUnit = "mbarrier operation";
+
+/// What reports call an arrival on an mbarrier.
+inline constexpr const char* kArrivalUnit = "arrival";
+
+/// What a cp.async.mbarrier.arrive hands on: its thread's copies. What its thread did and knew
+/// besides is kept for reports.
+struct CopyArrival {
+  View copies, besides;
+};
 
 /// Of a pair of numbers, one of which is small.
 inline uint64_t key_of(uint32_t high, uint64_t low) { return uint64_t{high} << 48 ^ low; }
@@ -98,16 +108,17 @@ struct Detector::Barrier {
 struct Detector::State {
   std::unordered_map<uint64_t, Barrier> barriers;                  ///< by CTA and offset
   std::unordered_map<uint64_t, NamedBarrierState> named_barriers;  ///< by CTA and number
-  Handover cluster_pending;                              ///< to the cluster barrier's current phase
-  Handover cluster_done;                                 ///< to the phase before
-  std::unordered_map<uint64_t, Handover> sent;           ///< arrivals on their way
-  std::unordered_map<uint64_t, Signalling> agents;       ///< commits and requests, by operation
-  std::unordered_map<uint64_t, View> cp_async_views;     ///< of cp.async.mbarrier.arrive
-  std::unordered_map<uint64_t, CopyAgents> copies;       ///< by operation
-  std::unordered_map<uint64_t, OrderedGroups> bulk;      ///< by thread
-  std::unordered_map<uint64_t, OrderedGroups> cp_async;  ///< by thread
-  std::unordered_map<uint64_t, OrderedGroups> wgmma;     ///< by warp
-  std::unordered_map<uint64_t, Handover> variables;      ///< for strong accesses, by CTA and offset
+  Handover cluster_pending;                         ///< to the cluster barrier's current phase
+  Handover cluster_done;                            ///< to the phase before
+  std::unordered_map<uint64_t, Handover> sent;      ///< arrivals on their way
+  std::unordered_map<uint64_t, Signalling> agents;  ///< commits and requests, by operation
+  std::unordered_map<uint64_t, CopyArrival> cp_async_arrivals;  ///< by operation
+  std::unordered_set<uint32_t> cp_async_arrivers;               ///< warps with such arrivals
+  std::unordered_map<uint64_t, CopyAgents> copies;              ///< by operation
+  std::unordered_map<uint64_t, OrderedGroups> bulk;             ///< by thread
+  std::unordered_map<uint64_t, OrderedGroups> cp_async;         ///< by thread
+  std::unordered_map<uint64_t, OrderedGroups> wgmma;            ///< by warp
+  std::unordered_map<uint64_t, Handover> variables;  ///< for strong accesses, by CTA and offset
 
   /// The mbarrier at an offset of a CTA's shared memory; null where none was initialised.
   Barrier* barrier(uint16_t cta_rank, uint32_t offset_bytes) {

@@ -105,6 +105,20 @@ constexpr Kind kKinds[] = {
      "a changed tensor map is handed on with fence.proxy.tensormap", kProxies,
      "execute fence.proxy.tensormap::generic.release behind {first} and "
      "fence.proxy.tensormap::generic.acquire before {second}"},
+    {Missing::cta_end, "nothing orders it before the CTA's end",
+     "shared memory lives as long as its CTA", "Shared State Space",
+     "let every CTA of the cluster pass a cluster barrier (arrive, wait) behind {first} and before "
+     "the first of them ends"},
+    {Missing::barrier_end, "nothing tells that the arrival is through",
+     "an mbarrier object is invalidated or overwritten after the last operation on it",
+     kMbarrierInvalSection,
+     "wait for the phase that {first} arrives for, or for a barrier behind it, before {second}"},
+    {Missing::coherence, "a .nc load sees what was there before the grid began, or not",
+     "ld.global.nc reads through a cache that is not coherent: data that no thread of the grid "
+     "writes",
+     kNonCoherentLoadSection,
+     "read it by a plain ld.global in {second} (in CUDA C++: not through __ldg or a const "
+     "__restrict__ pointer)"},
 };
 
 const Kind& kind_of(Missing missing) {
@@ -153,6 +167,12 @@ FaultCode code_of(Missing missing) {
       return FaultCode::barrier_shared;
     case Missing::tensor_map:
       return FaultCode::race_tensor_map;
+    case Missing::cta_end:
+      return FaultCode::race_cta_end;
+    case Missing::barrier_end:
+      return FaultCode::race_barrier_end;
+    case Missing::coherence:
+      return FaultCode::race_noncoherent;
   }
   return FaultCode::race_shared;
 }
@@ -245,8 +265,11 @@ Report report_of(const Findings& findings) {
   const Kind& kind = kind_of(first.missing);
   Report report{.code = code_of(first.missing)};
   report.what = fmt::format("race: the {} {} {}, which the {} has {}: {}", first.later.unit,
-                            first.later.accessor.writes ? "writes" : "reads", first.memory,
-                            first.earlier.unit, first.earlier.accessor.writes ? "written" : "read",
+                            first.missing == Missing::cta_end ? "frees"
+                            : first.later.accessor.writes     ? "writes"
+                                                              : "reads",
+                            first.memory, first.earlier.unit,
+                            first.earlier.accessor.writes ? "written" : "read",
                             first.edge.empty() ? kind.what : first.edge);
   if (first.weight == Weight::same_value) report.what += " (both store the same value)";
   report.where = first.later.place;

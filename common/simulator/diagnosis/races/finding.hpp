@@ -36,6 +36,9 @@ enum class Missing : uint8_t {
   previous_grid,    ///< griddepcontrol.wait
   barrier_phase,    ///< a named barrier: the phase before may not be complete
   tensor_map,       ///< fence.proxy.tensormap
+  cta_end,          ///< an access to a CTA's shared memory and the end of the CTA
+  barrier_end,      ///< an arrival on an mbarrier, and the end of the object
+  coherence,        ///< a .nc load of what the grid writes
 };
 
 /// How much a race weighs, at each level of BW_SIM_STRICTNESS.

@@ -20,6 +20,7 @@ void GlobalRaces::on_copy(const CopyEvent& event) {
                            bool writes) {
     Accessor accessor = accessor_of(event.origin);
     const uint32_t warp = accessor.agent;
+    accessor.is_early = is_early(*agent.start);
     accessor.agent = agent.chain;
     accessor.is_async = true;
     accessor.writes = writes;
@@ -65,6 +66,7 @@ void GlobalRaces::read_by_threads(const CopyEvent& event) {
     Accessor accessor = accessor_of(origin);
     accessor.unit = detector_.cluster().kernel().form(*origin.instruction).operation_name();
     detector_.threads().for_groups(origin, [&](LaneMask, const LaneGroup& group) {
+      accessor.is_early = is_early(group.view);
       Touch touch = touch_of(shadow_->accessors, shadow_->accessors.number(accessor),
                              detector_.threads().now(origin), group.view);
       touch.lanes = origin.lanes;
@@ -81,6 +83,7 @@ void GlobalRaces::check_map(const CopyEvent& event, const Agent& agent) {
   if (allocation == nullptr || !allocation->writable) return;  // a parameter never changes
   Accessor accessor = accessor_of(event.origin);
   const uint32_t warp = accessor.agent;
+  accessor.is_early = is_early(*agent.start);
   accessor.agent = agent.chain;
   accessor.is_async = true;
   accessor.proxy = Proxy::tensormap;

@@ -28,12 +28,24 @@ Accessor GlobalRaces::accessor_of(const Origin& origin) const {
   accessor.cluster = cluster_index_;
   accessor.cta_rank = origin.cta_rank;
   accessor.warp = origin.warp;
-  if (launch_->is_programmatic()) {
-    const auto found = past_grid_wait_.find(accessor.agent);
-    const LaneMask past = found == past_grid_wait_.end() ? 0 : found->second;
-    accessor.is_early = (origin.lanes & ~past) != 0;
-  }
   return accessor;
+}
+
+uint32_t GlobalRaces::number_of(Accessor& accessor, bool is_early) {
+  accessor.is_early = is_early;
+  Numbered& numbered =
+      numbered_[(reinterpret_cast<uintptr_t>(accessor.instruction) / sizeof(Instruction) +
+                 accessor.agent) %
+                numbered_.size()];
+  if (numbered.instruction != accessor.instruction || numbered.agent != accessor.agent ||
+      numbered.is_early != is_early || numbered.value_bytes != accessor.value_bytes) {
+    accessor.is_noncoherent =
+        !accessor.writes &&
+        detector_.cluster().kernel().source(*accessor.instruction).match->reads_constants();
+    numbered = {accessor.instruction, accessor.agent, is_early, accessor.value_bytes,
+                shadow_->accessors.number(accessor)};
+  }
+  return numbered.number;
 }
 
 ThreadOrder& GlobalRaces::thread(const Origin& origin, int lane) {
@@ -99,17 +111,7 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
   accessor.unit = event.atomic ? "atomic" : accessor.writes ? "store" : "load";
   if (accessor.writes && !strength.is_strong)
     stored_values_.set(detector_.cluster(), event, accessor);
-  Numbered& numbered =
-      numbered_[(reinterpret_cast<uintptr_t>(origin.instruction) / sizeof(Instruction) +
-                 accessor.agent) %
-                numbered_.size()];
-  if (numbered.instruction != origin.instruction || numbered.agent != accessor.agent ||
-      numbered.is_early != accessor.is_early || numbered.value_bytes != accessor.value_bytes)
-    numbered = {origin.instruction, accessor.agent, accessor.is_early, accessor.value_bytes,
-                shadow_->accessors.number(accessor)};
   Touch touch;
-  touch.number = numbered.number;
-  touch.accessor = &shadow_->accessors[touch.number];
   touch.clock = detector_.threads().now(origin);
   touch.fenced = &View::async_global;
   touch.warp = accessor.agent;
@@ -139,9 +141,14 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
   detector_.threads().for_groups(origin, [&](LaneMask, const LaneGroup&) { ++groups; });
   const bool in_one_pass =
       !accessor.writes || (runs_.size() == 1 && (runs_[0].lanes == 0 || groups == 1));
-  detector_.threads().for_groups(origin, [&](LaneMask of_group, const LaneGroup& group) {
+  const auto act_for = [&](LaneMask of_group, const LaneGroup& group) {
+    touch.number = number_of(accessor, is_early(group.view));
+    touch.accessor = &shadow_->accessors[touch.number];
     touch.view = &group.view;
     touch.lanes = of_group;
+  };
+  detector_.threads().for_groups(origin, [&](LaneMask of_group, const LaneGroup& group) {
+    act_for(of_group, group);
     const auto on_conflict = [&](const Conflict& conflict) { found(conflict, touch, &group); };
     if (in_one_pass) {
       visit<true, true>(of_group, touch, event.bytes, on_conflict);
@@ -151,8 +158,7 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
   });
   if (in_one_pass) return;
   detector_.threads().for_groups(origin, [&](LaneMask of_group, const LaneGroup& group) {
-    touch.view = &group.view;
-    touch.lanes = of_group;
+    act_for(of_group, group);
     visit<false, true>(of_group, touch, event.bytes, [](const Conflict&) {});
   });
 }
@@ -293,8 +299,12 @@ void GlobalRaces::synchronise_fence_sc(const Origin& origin, const Party& self, 
 }
 
 void GlobalRaces::on_order(const OrderEvent& event) {
-  if (event.operation != OrderEvent::Operation::grid_wait) return;
-  past_grid_wait_[detector_.threads().warp_of(event.origin)] |= event.origin.lanes;
+  const uint32_t cta = 1u << event.origin.cta_rank;
+  if (event.operation == OrderEvent::Operation::grid_wait) has_waited_ |= cta;
+  if (event.operation != OrderEvent::Operation::grid_launch_dependents) return;
+  detector_.threads().for_groups(event.origin, [&](LaneMask, const LaneGroup& group) {
+    if (!group.view.generic.is_past_grid_wait()) triggers_early_ |= cta;
+  });
 }
 
 }  // namespace bw::sim::races

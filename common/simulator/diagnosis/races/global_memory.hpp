@@ -66,13 +66,20 @@ class GlobalRaces final : public Observer {
   /// The lanes that touch bytes (a mask) of a block.
   [[nodiscard]] static LaneMask lanes_at(const ShadowEntry& entry, uint32_t bytes);
   [[nodiscard]] Accessor accessor_of(const Origin& origin) const;
+  /// Whether somebody who knows this may meet what the grid before still does.
+  [[nodiscard]] bool is_early(const View& view) const {
+    return launch_->operation().is_programmatic && !view.generic.is_past_grid_wait();
+  }
+  /// The number of an accessor of check().
+  [[nodiscard]] uint32_t number_of(Accessor& accessor, bool is_early);
 
   Detector& detector_;
   std::shared_ptr<LaunchRaces> launch_;
   std::shared_ptr<GlobalShadow> shadow_;
   uint64_t cluster_index_ = 0;
-  std::unordered_map<uint32_t, ThreadOrder> threads_;      ///< by warp and lane
-  std::unordered_map<uint32_t, LaneMask> past_grid_wait_;  ///< by warp
+  std::unordered_map<uint32_t, ThreadOrder> threads_;  ///< by warp and lane
+  uint32_t has_waited_ = 0;  ///< CTAs of which a thread has waited for the grid before, a bit each
+  uint32_t triggers_early_ = 0;  ///< CTAs that let dependents begin without having waited
   /// The locations of a thread's latest atomics whose results it has got: what they found comes
   /// before whatever the thread does there.
   struct OwnAtomics {

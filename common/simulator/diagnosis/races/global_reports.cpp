@@ -59,9 +59,12 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
       earlier.writes && !earlier.is_volatile && own->second.contains(conflict.address))
     return;
   Missing missing = Missing::global_order;
+  const bool is_incoherent = later.is_noncoherent && earlier.writes;
   const bool same_warp = !earlier.is_async && !later.is_async && earlier.agent == later.agent &&
                          earlier.cluster == later.cluster;
-  if (later.proxy == Proxy::tensormap || earlier.proxy == Proxy::tensormap)
+  if (is_incoherent)
+    missing = Missing::coherence;
+  else if (later.proxy == Proxy::tensormap || earlier.proxy == Proxy::tensormap)
     missing = Missing::tensor_map;
   else if (earlier.proxy == Proxy::generic && later.proxy != Proxy::generic && knows(*touch.view))
     missing = Missing::proxy_fence;
@@ -125,6 +128,9 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   });
 }
 
-void GlobalRaces::on_end(RunStatus) { launch_->take(cluster_index_, shadow_); }
+void GlobalRaces::on_end(RunStatus) {
+  launch_->take(cluster_index_, shadow_);
+  launch_->take_grid_waits(has_waited_ != 0, (has_waited_ & ~triggers_early_) != 0);
+}
 
 }  // namespace bw::sim::races

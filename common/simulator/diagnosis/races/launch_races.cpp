@@ -72,12 +72,12 @@ Touch touch_of(const AccessorTable& accessors, uint32_t number, Clock clock, con
   return touch;
 }
 
-LaunchRaces::LaunchRaces(Grid& grid, StreamOperation operation, bool is_programmatic)
+LaunchRaces::LaunchRaces(Grid& grid, std::shared_ptr<StreamOperation> operation)
     : memory_(grid.device().memory()),
       shape_{&grid.kernel(), grid.configuration().grid, grid.configuration().cluster, {}},
       operation_(std::move(operation)),
-      is_programmatic_(is_programmatic),
       clusters_(grid.clusters().volume()) {
+  operation_->name = grid.kernel().name();
   if (are_clusters_linked(grid)) linked_ = std::make_shared<GlobalShadow>();
 }
 
@@ -103,6 +103,7 @@ void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& sh
       Accessor accessor = shadow->accessors[in_cluster];
       accessor.agent = chain;
       accessor.is_async = true;
+      accessor.is_noncoherent = false;  // clusters are not ordered anyway
       numbers[in_cluster] = all_.accessors.number(accessor) + 1;
     }
     const Touch touch = touch_of(all_.accessors, numbers[in_cluster] - 1, 1, own);
@@ -133,9 +134,8 @@ RaceSide LaunchRaces::side_of(const Accessor& accessor, LaneMask lanes) const {
 std::shared_ptr<LaunchRaces> DeviceRaces::begin(Grid& grid) {
   forget_what_is_over();
   // Launched by other means than a stream: behind everything.
-  if (!next_) next_ = order_.begin({});
-  return std::make_shared<LaunchRaces>(grid, *std::exchange(next_, std::nullopt),
-                                       std::exchange(next_is_programmatic_, false));
+  if (next_ == nullptr) next_ = order_.begin({}, StreamOrder::Kind::kernel);
+  return std::make_shared<LaunchRaces>(grid, std::exchange(next_, nullptr));
 }
 
 void DeviceRaces::forget_what_is_over() {
@@ -145,7 +145,7 @@ void DeviceRaces::forget_what_is_over() {
     sources_.clear();
     laid_.clear();
   }
-  while (!waiting_.empty() && order_.host_knows(waiting_.front().operation)) waiting_.pop_front();
+  while (!waiting_.empty() && order_.host_knows(*waiting_.front().operation)) waiting_.pop_front();
 }
 
 void DeviceRaces::forget(uint64_t address, uint64_t size_bytes) {
@@ -169,21 +169,21 @@ void DeviceRaces::end(std::shared_ptr<const LaunchRaces> launch, Findings& findi
   end(std::move(ended), findings);
 }
 
-void DeviceRaces::host_operation(const StreamOperation& operation, std::string name,
+void DeviceRaces::host_operation(std::shared_ptr<StreamOperation> operation, std::string name,
                                  std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                                  Findings& findings) {
   forget_what_is_over();
-  end({operation, nullptr, std::move(name), std::move(reads), std::move(writes)}, findings);
+  end({std::move(operation), nullptr, std::move(name), std::move(reads), std::move(writes)},
+      findings);
 }
 
 void DeviceRaces::end(Ended ended, Findings& findings) {
   constexpr size_t kMostWaiting = 16;
-  const bool is_programmatic = ended.launch != nullptr && ended.launch->is_programmatic();
-  const VectorClock& before =
-      is_programmatic ? ended.operation.before_early : ended.operation.before;
+  ended.operation->settle();
+  const VectorClock& before = ended.operation->before_early;
   bool comes_last = waiting_.size() < kMostWaiting;
   for (const Ended& other : waiting_)
-    comes_last = comes_last && before.knows_chain(other.operation.chain, other.operation.clock);
+    comes_last = comes_last && before.knows_chain(other.operation->chain, other.operation->clock);
   for (uint32_t chain = 0; chain < laid_.size(); ++chain)
     comes_last = comes_last && before.knows_chain(chain, laid_[chain]);
   if (comes_last) {
@@ -195,7 +195,7 @@ void DeviceRaces::end(Ended ended, Findings& findings) {
 }
 
 void DeviceRaces::lay(const Ended& ended, Findings& findings) {
-  const StreamOperation& operation = ended.operation;
+  const StreamOperation& operation = *ended.operation;
   if (operation.chain >= laid_.size()) laid_.resize(size_t{operation.chain} + 1, 0);
   laid_[operation.chain] = std::max(laid_[operation.chain], operation.clock);
   if (ended.launch != nullptr)
@@ -205,12 +205,13 @@ void DeviceRaces::lay(const Ended& ended, Findings& findings) {
 }
 
 void DeviceRaces::lay_kernel(const Ended& ended, Findings& findings) {
-  const StreamOperation& operation = ended.operation;
+  const StreamOperation& operation = *ended.operation;
   const LaunchRaces& launch = *ended.launch;
   View before, early;
   before.generic = operation.before;
   before.generic.learn_chain(operation.chain, operation.clock);
   early.generic = operation.before_early;
+  early.generic.learn_chain(operation.chain, operation.clock);
   const GlobalShadow& shadow = launch.linked_ != nullptr ? *launch.linked_ : launch.all_;
   std::unordered_map<uint64_t, uint32_t> sources;  // of this launch's clusters
   std::vector<uint32_t> numbers;  // of the launch's accessors, in the device's table, and 1
@@ -227,7 +228,7 @@ void DeviceRaces::lay_kernel(const Ended& ended, Findings& findings) {
       accessor.cluster = 0;
       accessor.agent = operation.chain;
       accessor.is_async = true;
-      accessor.is_early = false;
+      accessor.is_early = accessor.is_noncoherent = false;
       numbers[in_launch] = all_->accessors.number(accessor) + 1;
     }
     const Touch touch = touch_of(all_->accessors, numbers[in_launch] - 1, operation.clock,
@@ -238,15 +239,27 @@ void DeviceRaces::lay_kernel(const Ended& ended, Findings& findings) {
       const bool is_own =
           earlier.agent == operation.chain && conflict.earlier.clock == operation.clock;
       if (is_own) return;  // compared before
+      // What another launch has not waited for, this one's wait does not bring.
+      const bool in_order = operation.in_order.knows_chain(earlier.agent, conflict.earlier.clock);
       const bool would_wait =
           is_early && before.generic.knows_chain(earlier.agent, conflict.earlier.clock);
-      const Missing missing = would_wait ? Missing::previous_grid : Missing::launch_order;
+      const Missing missing =
+          would_wait || in_order ? Missing::previous_grid : Missing::launch_order;
       findings.add(missing, Weight::fault, earlier.instruction, accessor.instruction, [&] {
         Finding finding;
         finding.missing = missing;
         finding.earlier = side_of(earlier);
         finding.later = side_of(accessor);
         finding.memory = memory_text(memory_, conflict.address, conflict.bytes);
+        if (missing == Missing::previous_grid && !would_wait && !operation.does_not_wait.empty()) {
+          finding.edge = fmt::format(
+              "griddepcontrol.wait waits for {}, which has not waited for the grid before it",
+              operation.does_not_wait);
+          finding.fix = fmt::format(
+              "execute griddepcontrol.wait in {} as well: a grid that has waited does not end "
+              "before the one that it waits for",
+              operation.does_not_wait);
+        }
         return finding;
       });
     });
@@ -254,7 +267,7 @@ void DeviceRaces::lay_kernel(const Ended& ended, Findings& findings) {
 }
 
 void DeviceRaces::lay_host(const Ended& ended, Findings& findings) {
-  const StreamOperation& operation = ended.operation;
+  const StreamOperation& operation = *ended.operation;
   View before;
   before.generic = operation.before;
   before.generic.learn_chain(operation.chain, operation.clock);

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,15 +59,21 @@ struct OperationShape {
 class LaunchRaces {
  public:
   /// Of a launch that is about to begin; `operation` is its place in its stream.
-  LaunchRaces(Grid& grid, StreamOperation operation, bool is_programmatic);
+  LaunchRaces(Grid& grid, std::shared_ptr<StreamOperation> operation);
 
-  /// Whether the launch may begin before the operation before it in its stream has ended.
-  [[nodiscard]] bool is_programmatic() const { return is_programmatic_; }
+  /// Its place in its stream.
+  [[nodiscard]] const StreamOperation& operation() const { return *operation_; }
   /// The shadow that a cluster works on.
   [[nodiscard]] std::shared_ptr<GlobalShadow> shadow_of_cluster();
   /// A cluster's end: its shadow is compared with those of the clusters before it. Called for one
   /// cluster after the other.
   void take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& shadow);
+  /// Of a cluster: whether one of its threads has waited for the grid before, and whether one of
+  /// its CTAs has let dependents begin only after that.
+  void take_grid_waits(bool has_waited, bool triggers_after_wait) {
+    operation_->has_waited = operation_->has_waited || has_waited;
+    operation_->triggers_after_wait = operation_->triggers_after_wait || triggers_after_wait;
+  }
   /// Whether all clusters have ended.
   [[nodiscard]] bool has_ended() const { return taken_ == clusters_; }
   /// One side of a race, by the cluster that its accessor names.
@@ -80,8 +85,7 @@ class LaunchRaces {
   friend class DeviceRaces;
   DeviceMemory& memory_;
   OperationShape shape_;
-  StreamOperation operation_;
-  bool is_programmatic_ = false;
+  std::shared_ptr<StreamOperation> operation_;
   uint64_t clusters_ = 0, taken_ = 0;
   std::shared_ptr<GlobalShadow> linked_;  ///< of clusters that are linked; else null
   GlobalShadow all_;
@@ -97,16 +101,13 @@ class DeviceRaces {
   /// The order of streams, for who submits operations.
   [[nodiscard]] StreamOrder& order() { return order_; }
   /// The launch that begins next has this place.
-  void set_next(StreamOperation operation, bool is_programmatic) {
-    next_ = std::move(operation);
-    next_is_programmatic_ = is_programmatic;
-  }
+  void set_next(std::shared_ptr<StreamOperation> operation) { next_ = std::move(operation); }
   /// A launch begins.
   [[nodiscard]] std::shared_ptr<LaunchRaces> begin(Grid& grid);
   /// It has ended: what it did is compared with other operations, and remembered.
   void end(std::shared_ptr<const LaunchRaces> launch, Findings& findings);
   /// The host copies or fills memory: bytes that are read and bytes that are written.
-  void host_operation(const StreamOperation& operation, std::string name,
+  void host_operation(std::shared_ptr<StreamOperation> operation, std::string name,
                       std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                       Findings& findings);
   /// Memory is freed: what comes to lie there is something else.
@@ -115,7 +116,7 @@ class DeviceRaces {
  private:
   /// An operation that has ended.
   struct Ended {
-    StreamOperation operation;
+    std::shared_ptr<StreamOperation> operation;
     std::shared_ptr<const LaunchRaces> launch;  ///< of a kernel
     std::string name;                           ///< of the host's
     std::vector<MemoryRange> reads, writes;     ///< of the host's
@@ -132,8 +133,7 @@ class DeviceRaces {
 
   DeviceMemory& memory_;
   StreamOrder order_;
-  std::optional<StreamOperation> next_;
-  bool next_is_programmatic_ = false;
+  std::shared_ptr<StreamOperation> next_;
   /// Operations that everything after them came behind so far: nothing is compared with them before
   /// one comes that does not.
   std::deque<Ended> waiting_;

@@ -84,6 +84,16 @@ bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, c
       conflict.earlier_lane = lowest_lane(earlier_lanes & ~lanes);
   };
   const bool is_foreign = earlier.cluster != later.cluster;
+  if (later.is_noncoherent && earlier.writes) {
+    const int byte = std::countr_zero(common);
+    const LanePattern before = entry.pattern();
+    note(byte,
+         earlier.is_async     ? 0
+         : before.is_linear() ? lane_bit(before.lane_of(byte))
+                              : entry.lanes,
+         lanes_at(byte));
+    return false;
+  }
   if (earlier.is_async) {
     if (clock.known(is_foreign, earlier.cluster, true, earlier.agent, entry.clock) != 0)
       return true;

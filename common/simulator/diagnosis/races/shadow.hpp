@@ -117,6 +117,25 @@ class ByteShadow {
     });
   }
 
+  /// Remembers an access that stands for the earlier ones of the same accessor and lanes to these
+  /// bytes: whoever knows of it knows of those.
+  void add_latest(uint64_t address, uint64_t size, const Touch& touch) {
+    for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
+      Block& block = require(index);
+      ShadowEntry* const entries = entries_of(block);
+      for (uint32_t i = 0; i < block.count;) {
+        ShadowEntry& entry = entries[i];
+        if (entry.accessor == touch.number && (entry.lanes & ~touch.lanes) == 0)
+          entry.bytes &= ~bytes;
+        if (entry.bytes == 0)
+          entry = entries[--block.count];
+        else
+          ++i;
+      }
+    });
+    add(address, size, touch);
+  }
+
   /// check_and_add() for some bytes (a mask) of the block at `address`.
   template <class Found>
   void check_and_add_block(uint64_t address, uint32_t bytes, const Touch& touch, Found&& found) {

@@ -14,6 +14,7 @@ namespace bw::sim::races {
 namespace {
 
 constexpr uint32_t kColumns = 512;
+constexpr std::string_view kPairGroup = "cta_group::2";
 constexpr uint32_t kLanesOfCell = 16;
 constexpr uint32_t kCellsOfColumn = 8;
 
@@ -154,7 +155,8 @@ void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
   const uint16_t rank = event.origin.cta_rank;
   const uint32_t first = event.column * kCellsOfColumn;
   if (const size_t peer = rank ^ 1u; peer < memories_.size() && !memories_[peer].cells.empty()) {
-    // The CTAs of a pair allocate together: who knows of one allocation may use both.
+    // The CTAs of a pair allocate together: who knows of one allocation may use both. (Production
+    // kernels do; the ISA does not say when the second half is there.)
     const uint32_t entry = memories_[peer].cells[first].entries[0];
     Operation& other = operations_[entry >> kFlagBits];
     Operation& own = operations_[index];
@@ -166,6 +168,7 @@ void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
     }
   }
   Memory& memory = memory_of(rank);
+  memory.allocation = operations_[index];
   for (uint32_t i = first; i < first + event.columns * kCellsOfColumn; ++i)
     enter(memory.cells[i], index, kWrites);
   Warp& warp = warp_of(event.origin);
@@ -187,6 +190,7 @@ void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
                           "the allocation"};
   Memory& memory = memory_of(event.origin.cta_rank);
   settle(memory, range);
+  check_peer(index, range);
   for_cells(range, [&](uint32_t column, uint32_t block) {
     Cell& cell = memory.cells[column * kCellsOfColumn + block];
     check(cell, index, range, column);
@@ -195,6 +199,24 @@ void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
   });
   uint32_t own = index << kFlagBits;
   drop(own);
+}
+
+void TensorMemoryRaces::check_peer(uint32_t index, const TensorRange& range) {
+  const Operation& own = operations_[index];
+  const auto of_pair = [&](const Operation& operation) {
+    return kernel_.source(*operation.origin.instruction).match->modifiers.get("group") ==
+           kPairGroup;
+  };
+  const size_t peer = own.origin.cta_rank ^ 1u;
+  if (!of_pair(own) || peer >= memories_.size()) return;
+  // The simulator grants both halves at once; on hardware one CTA's allocation does not wait for
+  // the other's.
+  const Operation& other = memories_[peer].allocation;
+  if (other.origin.instruction == nullptr || !of_pair(other) || is_ordered(other, own, strict_))
+    return;
+  TensorRange place = range;
+  place.cta_rank = static_cast<uint16_t>(peer);
+  report(other, true, own, place);
 }
 
 void TensorMemoryRaces::on_group(const GroupEvent& event) {
@@ -456,6 +478,13 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
   const auto warp_name = [](const Operation& operation) {
     return fmt::format("warp {} of CTA rank {}", operation.origin.warp, operation.origin.cta_rank);
   };
+  if (first.kind == Kind::allocation && second.kind == Kind::allocation) {
+    race.edge = fmt::format("the {} is not ordered before it", who(first));
+    race.fix = fmt::format(
+        "put a cluster barrier behind the allocations of both CTAs of the pair and before {}",
+        place_of(*second.origin.instruction));
+    return;
+  }
   if (first.kind == Kind::allocation) {
     race.missing = TensorRace::Missing::address;
     race.edge = fmt::format("the {} is not ordered before the use", who(first));

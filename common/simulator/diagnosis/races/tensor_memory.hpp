@@ -111,6 +111,7 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   /// The shadow of one CTA's Tensor Memory.
   struct Memory {
     std::vector<Cell> cells;  ///< [column][block of lanes]; empty before the first allocation
+    Operation allocation;  ///< the last one that is not freed; in a pair it is the peer's business
     std::vector<LastWrite> written;  ///< instead of entries in the cells; they don't overlap
   };
   /// Where each cell names operations that no other one does.
@@ -137,6 +138,8 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   void drop(uint32_t& entry);
   void allocate(const TensorMemoryEvent& event);
   void deallocate(const TensorMemoryEvent& event);
+  /// In a pair: the peer must have allocated before this CTA frees.
+  void check_peer(uint32_t index, const TensorRange& range);
   /// Whether the earlier operation is known to come first; `strict`: by the PTX ISA's words.
   [[nodiscard]] bool is_ordered(const Operation& first, const Operation& second, bool strict);
   void report(const Operation& first, bool first_writes, const Operation& second,

@@ -109,7 +109,7 @@ void request(Strand& strand, const Instruction& instruction, int lane) {
         Grid& grid = cluster.grid();
         uint64_t taken = 0;
         CancelResponse answer = CancelResponse::failed();
-        if (grid.take_pending_cluster(taken)) {
+        if (grid.cancel_pending_cluster(taken)) {
           const Dim3 place = delinearize(taken, grid.clusters());
           const Dim3 shape = grid.configuration().cluster;
           answer =

@@ -1,5 +1,6 @@
 #include "common/simulator/units/copies/async_groups.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace bw::sim {
@@ -9,8 +10,12 @@ AsyncGroups::Thread& AsyncGroups::thread_state(uint32_t thread) {
   return threads_[thread];
 }
 
-AsyncGroups::Ticket AsyncGroups::begin(uint32_t thread) {
+AsyncGroups::Ticket AsyncGroups::begin(uint32_t thread, const Instruction* source) {
   Thread& state = thread_state(thread);
+  if (source != nullptr) {
+    state.source = source;
+    state.source_group = state.first_group + state.groups.size() - 1;
+  }
   Group& open = state.groups.back();
   ++open.reading;
   ++open.pending;
@@ -75,9 +80,29 @@ bool AsyncGroups::is_done(const Waiter& waiter) const {
 
 Flow AsyncGroups::wait(Strand& strand, LaneMask lanes, uint32_t allowed, Stage stage) {
   const Waiter waiter{&strand, lanes, allowed, stage};
-  if (is_done(waiter)) return Flow::next;
+  if (is_done(waiter)) {
+    note_waited(waiter);
+    return Flow::next;
+  }
   waiters_.push_back(waiter);
   return strand.block(kind_, allowed, static_cast<uint64_t>(stage));
+}
+
+void AsyncGroups::note_waited(const Waiter& waiter) {
+  for (const int lane : lanes_of(waiter.lanes)) {
+    const uint32_t thread = waiter.strand->thread_index(lane);
+    if (thread >= threads_.size()) continue;
+    Thread& state = threads_[thread];
+    const uint64_t committed = state.first_group + state.groups.size() - 1;
+    if (committed > waiter.allowed)
+      state.waited_groups = std::max(state.waited_groups, committed - waiter.allowed);
+  }
+}
+
+const Instruction* AsyncGroups::not_waited_for(uint32_t thread) const {
+  if (thread >= threads_.size()) return nullptr;
+  const Thread& state = threads_[thread];
+  return state.source_group < state.waited_groups ? nullptr : state.source;
 }
 
 void AsyncGroups::when_complete(uint32_t thread, Cycle now, Action action) {

@@ -31,8 +31,9 @@ class AsyncGroups {
   /// `kind` is what waiting strands are shown to wait for.
   AsyncGroups(Cta& cta, WaitKind kind) : cta_(cta), kind_(kind) {}
 
-  /// An operation starts in the thread's open group.
-  Ticket begin(uint32_t thread);
+  /// An operation starts in the thread's open group. `source`: the instruction of one whose source
+  /// has to outlive it, so that the thread must wait for it before it ends.
+  Ticket begin(uint32_t thread, const Instruction* source = nullptr);
   /// The operation has come to the end of a stage; wakes threads that waited for it. Ends `read`
   /// before `write`.
   void finish(const Ticket& ticket, Stage stage, Cycle now);
@@ -41,6 +42,9 @@ class AsyncGroups {
   /// Waits until all but the `allowed` most recent groups of each lane's thread are through
   /// `stage`. To be called again when the strand is resumed.
   Flow wait(Strand& strand, LaneMask lanes, uint32_t allowed, Stage stage);
+  /// The instruction whose operation no wait of the thread has covered, and which has a source that
+  /// has to outlive it; null where there is none.
+  [[nodiscard]] const Instruction* not_waited_for(uint32_t thread) const;
   /// Calls `action` when all operations that the thread has begun so far are complete (at once,
   /// with `now`, when they are).
   void when_complete(uint32_t thread, Cycle now, Action action);
@@ -60,6 +64,9 @@ class AsyncGroups {
     uint64_t first_group = 0;     ///< number of groups.front()
     uint64_t next_operation = 0;
     uint64_t incomplete = 0;
+    uint64_t waited_groups = 0;  ///< groups below this number have been waited for
+    uint64_t source_group = 0;   ///< group of the last operation with a source to outlive it
+    const Instruction* source = nullptr;  ///< its instruction
     std::vector<Watcher> watchers;
   };
   struct Waiter {
@@ -70,6 +77,7 @@ class AsyncGroups {
   };
 
   Thread& thread_state(uint32_t thread);
+  void note_waited(const Waiter& waiter);
   [[nodiscard]] bool is_done(uint32_t thread, uint32_t allowed, Stage stage) const;
   [[nodiscard]] bool is_done(const Waiter& waiter) const;
 

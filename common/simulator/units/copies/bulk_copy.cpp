@@ -147,7 +147,8 @@ void store_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
   store.bytes = bytes;
   store.rows = row_of(strand, destination, bytes, L2Path::tma_store);
   for (const int issuer : lanes_of(lanes))
-    store.tickets.push_back(units_of(strand).bulk_groups.begin(strand.thread_index(issuer)));
+    store.tickets.push_back(
+        units_of(strand).bulk_groups.begin(strand.thread_index(issuer), &instruction));
   store.ordered = form.reduces;
   store.read = [offset = source.offset_bytes, bytes](const std::byte* window,
                                                      std::vector<std::byte>& staged) {

@@ -371,7 +371,8 @@ void store_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
   store.rows = rows_of(strand, *box, L2Path::tma_store);
   store.rows.extra += strand.cta->clock->wait_for_map(store.tensor_map, strand.time);
   for (const int issuer : lanes_of(lanes))
-    store.tickets.push_back(units_of(strand).bulk_groups.begin(strand.thread_index(issuer)));
+    store.tickets.push_back(
+        units_of(strand).bulk_groups.begin(strand.thread_index(issuer), &instruction));
   store.ordered = form.reduces;
   store.read = [box, offset = source.offset_bytes](const std::byte* window,
                                                    std::vector<std::byte>& staged) {

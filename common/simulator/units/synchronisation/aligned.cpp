@@ -1,10 +1,24 @@
 #include "common/simulator/units/synchronisation/aligned.hpp"
 
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/late_fault.hpp"
 
 namespace bw::sim {
 
-void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMask active) {
+namespace {
+
+[[noreturn]] void fault(const Strand& strand, const Instruction& instruction, LaneMask active) {
+  std::vector<std::string> details;
+  if (active == strand.mask && strand.frame != nullptr)
+    details.push_back(
+        "the warp has parted at " +
+        place_of(*strand.cluster, strand.cluster->kernel().code()[strand.frame->branch]));
   Site{strand, instruction, active}.fault(
       {.code = FaultCode::aligned_divergence,
        .what = "an .aligned instruction executed under divergence: the warp's live lanes are " +
@@ -12,7 +26,20 @@ void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMa
        .rule = "all threads of a warp execute an .aligned instruction together",
        .fix = "move it out of the divergent branch, reconverge with bar.warp.sync first, or use "
               "the form without .aligned where there is one",
+       .details = std::move(details),
        .hardware_accepts = true});
+}
+
+}  // namespace
+
+void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMask active) {
+  // Lanes whose guard skips the instruction won't come.
+  if (active != strand.mask) fault(strand, instruction, active);
+  try {
+    fault(strand, instruction, active);
+  } catch (...) {
+    throw LanesApart{std::current_exception()};
+  }
 }
 
 }  // namespace bw::sim

@@ -10,7 +10,7 @@
 namespace bw::sim {
 namespace {
 
-/// What was found in one CTA, or in several.
+/// What was found in one CTA.
 struct Found {
   uint32_t whole_rows = 0;
   const Cta* cta = nullptr;   ///< that has the first chunk with bytes that nothing has written
@@ -92,32 +92,26 @@ bool follows_written_rows(const SharedOperand& operand, const Cta& cta) {
 
 void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
                           const SharedOperand& operand, const char* use) {
-  Found found;
+  // Each CTA of a pair loads its own part: one that is there says nothing about the other.
   for (uint32_t rank = first_rank; rank < first_rank + ctas; ++rank) {
     const Cta& cta = site.strand.cluster->cta(rank);
     if (!cta.contents.is_tracked()) return;
-    if (are_lines_written(operand, cta)) {
-      found.whole_rows += operand.rows;
-      continue;
-    }
-    Found own;
+    if (are_lines_written(operand, cta)) continue;
+    Found found;
     if (operand.major == Major::k)
-      look_k_major(operand, cta, own);
+      look_k_major(operand, cta, found);
     else
-      look_mn_major(operand, cta, own);
-    found.whole_rows += own.whole_rows;
-    if (found.is_all()) {
-      found.cta = own.cta;
-      found.offset_bytes = own.offset_bytes;
-    }
+      look_mn_major(operand, cta, found);
+    if (found.is_all() || found.whole_rows != 0) continue;
+    if (operand.may_follow && follows_written_rows(operand, cta)) continue;
+    site.fault_at_isa(FaultCode::shared_never_written, [&] {
+      return unwritten_shared(
+          cta, found.offset_bytes, kChunkBytes,
+          fmt::format("{} {}, of which no row is whole{}: it reads", use, operand.name,
+                      ctas > 1 ? fmt::format(" in CTA rank {}", rank) : std::string()),
+          site.strand);
+    });
   }
-  if (found.is_all() || found.whole_rows != 0) return;
-  if (operand.may_follow && follows_written_rows(operand, *found.cta)) return;
-  site.fault_at_isa(FaultCode::shared_never_written, [&] {
-    return unwritten_shared(
-        *found.cta, found.offset_bytes, kChunkBytes,
-        fmt::format("{} {}, of which no row is whole: it reads", use, operand.name), site.strand);
-  });
 }
 
 }  // namespace bw::sim

@@ -23,10 +23,10 @@ struct SharedOperand {
 
 /// Looks at the operand in the CTAs `first_rank` to `first_rank + ctas - 1`. What is computed from
 /// a row that nothing has written, or only a part of it, means nothing; rows that pad a matrix are
-/// such rows, and nobody looks at their results. So nothing is said when some rows are whole, or
-/// when the part of the tile that lies before this one begins with written rows: a matrix that ends
-/// in another warpgroup's part. Else nothing of the result means anything: that is a fault at the
-/// level `isa`. `use`: "this multiplies".
+/// such rows, and nobody looks at their results. So nothing is said when some rows of a CTA are
+/// whole, or when the part of the tile that lies before this one begins with written rows: a matrix
+/// that ends in another warpgroup's part. Else nothing of the result means anything: that is a
+/// fault at the level `isa`. `use`: "this multiplies".
 void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
                           const SharedOperand& operand, const char* use);
 

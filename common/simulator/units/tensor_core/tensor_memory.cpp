@@ -16,6 +16,7 @@ namespace {
 
 /// What Tensor Memory holds before anything is written: a signalling NaN.
 constexpr uint32_t kMemoryPoison = 0x7fadbeefu;
+constexpr uint32_t kNanPoison = ~0u;
 /// What a register holds between tcgen05.ld and wait::ld: a signalling NaN with a running number.
 constexpr uint32_t kRegisterPattern = 0x7fb00000u;
 constexpr uint32_t kRegisterPatternMask = 0x000fffffu;
@@ -171,7 +172,9 @@ uint32_t TensorMemory::find_free(uint32_t count, const TensorMemory* other) cons
 
 void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
   if (words_ == nullptr) words_ = keep_array<uint32_t>(size_t{kColumns} * kLanes);
-  std::fill_n(column(first), size_t{request.columns} * kLanes, kMemoryPoison);
+  const bool with_nan = cta_.cluster->settings().poisons_with_nan;
+  std::fill_n(column(first), size_t{request.columns} * kLanes,
+              with_nan ? kNanPoison : kMemoryPoison);
   allocated_.add(first, request.columns);
   for (ColumnSet& quarter : written_) quarter.remove(first, request.columns);
   ranges_.push_back({first, request.columns, request.instruction, request.strand->warp->index});
