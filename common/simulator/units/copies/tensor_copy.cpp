@@ -350,7 +350,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
 }
 
 /// One store or reduction, issued by `lanes`, which give the same operands.
-void store_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
+void store_box_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
   const TensorForm& form = form_of(instruction);
   const int lane = lowest_lane(lanes);
   const Site site{strand, instruction, lanes};
@@ -394,7 +394,7 @@ void store_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
 
 Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   issue_each_operands(strand, instruction, active, form_of(instruction).reduces,
-                      [&](LaneMask lanes) { store_by(strand, instruction, lanes); });
+                      [&](LaneMask lanes) { store_box_by(strand, instruction, lanes); });
   return Flow::next;
 }
 
