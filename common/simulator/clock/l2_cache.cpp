@@ -8,18 +8,18 @@
 namespace bw::sim {
 namespace {
 
-/// Slots of the order of use; when all have been given out the pages are numbered anew.
+/// Slots of the order of use; the pages are renumbered once all of them are used.
 constexpr uint32_t kSlots = 8192;
 /// A page that was used when a side has used less than such a part of its size since then.
 constexpr uint64_t kRecentParts = 2;
 constexpr uint64_t kNoPage = ~uint64_t{0};
-/// Lines that are lost together, where a side has more than it can hold. On an H100 they are two:
-/// of lines that miss, one beside the other misses too; of lines further apart in a chunk of 4 KiB
-/// about half as much more than chance would have it, however far.
+/// Lines that are lost together, where a side exceeds its capacity. On an H100 they are two: of
+/// lines that miss, a line's neighbour misses too; lines further apart in a chunk of 4 KiB do so
+/// about half as much more often than at random, at any distance.
 constexpr uint64_t kLostLines = 2;
 constexpr uint64_t kChunkLines = 32;
 
-/// A number that looks like chance, 0 to 1.
+/// A pseudo-random number, 0 to 1.
 double chance(uint64_t x) { return static_cast<double>(scatter(x)) * 0x1p-64; }
 
 }  // namespace
@@ -141,8 +141,8 @@ void L2Cache::write_lines(uint64_t number, const L2Lines& lines) {
   const uint32_t now = page.dirty.count();
   dirty_bytes_ += (now - before) * kL2LineBytes;
   if (before == 0 && now != 0) written_.push_back(number);
-  // Behind the page that is being written each keeps its part of what may be dirty. So what comes
-  // into the cache later drives out as much of that whichever pages leave.
+  // After the page being written each keeps its part of the dirty bytes. So later fills evict as
+  // many of them whichever pages leave.
   while (dirty_bytes_ > dirty_limit_bytes_ && written_.size() > 1) {
     thinned_.push_back(written_.front());
     const auto oldest = pages_.find(written_.front());

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The SM on which a CTA lies, as far as the CTA's own warps, copies and MMAs compete for it: what
-/// they ask of it, and when they have it.
+/// The SM of a CTA, as far as the CTA's own warps, copies and MMAs compete for it: their requests,
+/// and when each is served.
 
 #include <cstdint>
 
