@@ -33,7 +33,7 @@ struct Mbarrier {
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
     Strand* strand;
-    uint32_t wait_token;  ///< the wait that it stands for; a later wait of the strand has another
+    uint32_t wait_token;  ///< the wait that it is for; a later wait of the strand has another
   };
   std::vector<Waiter> waiters;  ///< strands that wait for it
   /// A copy from global memory that has told it.
@@ -42,7 +42,7 @@ struct Mbarrier {
     uint32_t bytes;  ///< how many it has brought
   };
   std::vector<Copy> copies;  ///< of the current phase
-  std::vector<Copy> landed;  ///< of the last complete one, until somebody has seen that it is
+  std::vector<Copy> landed;  ///< of the last complete one, until a thread observes that
 };
 
 /// What a state-based wait compares: the opaque value that arrive returns.
@@ -82,7 +82,7 @@ class MbarrierUnit {
   [[nodiscard]] Mbarrier* find(uint32_t offset_bytes);
   /// The live objects in ascending order of offset, for reports.
   [[nodiscard]] std::vector<const Mbarrier*> objects() const;
-  /// The live object at an offset; throws when there is none or when its bytes were overwritten.
+  /// The live object at an offset; throws if it does not exist or its bytes were overwritten.
   [[nodiscard]] Mbarrier& require(uint32_t offset_bytes, const Strand& strand,
                                   const Instruction& instruction);
 
