@@ -10,7 +10,7 @@ namespace {
 
 /// Slots of the order of use; the pages are renumbered once all of them are used.
 constexpr uint32_t kSlots = 8192;
-/// A page that was used when a side has used less than such a part of its size since then.
+/// A page counts as recent if a side has used less than 1 / kRecentParts of its size since.
 constexpr uint64_t kRecentParts = 2;
 constexpr uint64_t kNoPage = ~uint64_t{0};
 /// Lines that are lost together, where a side exceeds its capacity. On an H100 they are two: of
@@ -99,7 +99,7 @@ void L2Cache::drop_oldest(uint32_t side) {
 
 void L2Cache::use(uint64_t number, const L2Lines& lines, uint32_t side) {
   Page& page = pages_[number];
-  // What has been lost does not come back with the rest of its page.
+  // Lost lines do not return with the rest of their page.
   for (uint32_t one = 0; one < kL2Sides; ++one) page.lines[one].remove(lost(number, page, one));
   std::array<bool, kL2Sides> is_used{};
   for (size_t word = 0; word < L2Lines::kWords; ++word) {

@@ -100,7 +100,7 @@ class L2Cache {
   struct Page {
     L2SideLines lines;
     std::array<uint32_t, kL2Sides> slots{};   ///< in the order of use on each side
-    std::array<uint32_t, kL2Sides> counts{};  ///< of lines there, as that order knows them
+    std::array<uint32_t, kL2Sides> counts{};  ///< of lines there, as in that order
     L2Lines dirty;
   };
   /// The pages of a side in the order of their use, each in a slot of a binary indexed tree of how

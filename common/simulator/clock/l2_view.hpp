@@ -78,15 +78,15 @@ class L2View {
   L2View(const L2View&) = delete;
   L2View& operator=(const L2View&) = delete;
 
-  /// For a cluster of a launch that starts in a place of the machine; `demand` is told what it
-  /// takes of the chip's bandwidth.
+  /// For a cluster of a launch that starts in a slot of the machine; `demand` records what it takes
+  /// of the chip's bandwidth.
   void begin(L2Launch& launch, Demand& demand, uint64_t cluster, uint64_t place, Cycle at);
 
   /// An access to `bytes` bytes of device memory. Times may go back a little.
   L2Touch touch(uint64_t address, uint64_t bytes, Cycle at, L2Path path) {
     return touch_rows({.first = address, .row_bytes = bytes, .pitch_bytes = bytes}, at, path);
   }
-  /// Rows of a box. A copy to several CTAs is told once.
+  /// Rows of a box. A copy to several CTAs counts once.
   L2Touch touch_rows(const L2Rows& rows, Cycle at, L2Path path);
 
   /// When this cluster has to pause, in a launch whose clusters pause. It has waited for the chip's
@@ -95,7 +95,7 @@ class L2View {
   [[nodiscard]] Cycle pauses_at() const { return pauses_at_; }
   /// The end of that step. It is no later than the pause.
   [[nodiscard]] Cycle pauses_behind() const { return step_end_; }
-  /// It goes on, after its pause or without one.
+  /// It resumes, after its pause or without one.
   void go_on() {
     if (pauses_at_ == kNever) return;
     went_on_behind_ = step_end_;

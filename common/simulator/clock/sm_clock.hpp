@@ -40,7 +40,7 @@ class SmClock : public SmTimes {
   SmClock& operator=(const SmClock&) = delete;
 
   /// How much longer a copy takes because the engine has not had its tensor map in this launch, or
-  /// has just been told of it.
+  /// was just notified of it.
   [[nodiscard]] Cycle wait_for_map(uint64_t map, Cycle now);
   /// When an mbarrier is initialised.
   [[nodiscard]] Cycle init_mbarrier(Cycle now);

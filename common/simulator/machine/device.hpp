@@ -85,7 +85,7 @@ class Device {
   /// Simulated time since the device came up, in cycles; launches advance it.
   [[nodiscard]] Cycle clock() const { return clock_; }
   /// With a timing model: the host has waited for the device, so that the next launch finds it idle
-  /// and not yet told of the launch.
+  /// and unannounced.
   void become_idle() { before_ = Before::nothing; }
   /// With a timing model: the device takes a timestamp after its earlier work. The next launch is
   /// announced to it by then.

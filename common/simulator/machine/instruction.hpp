@@ -33,7 +33,7 @@ struct Operand {
 
 /// What the interpreter does after an instruction.
 enum class Flow : uint8_t {
-  next,   ///< go on with the next instruction
+  next,   ///< run the next instruction
   jump,   ///< the handler has set Strand::pc
   block,  ///< suspended (Strand::wait is set); the same instruction executes again after the
           ///< wake-up

@@ -34,8 +34,7 @@ class ClusterUnitState {
   /// Lanes of `warp` have exited (already removed from warp.live): strands that waited only for
   /// them resume.
   virtual void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) = 0;
-  /// The CTA's last thread has exited. Throws SimulationError{contract} for what it leaves
-  /// unfinished.
+  /// The CTA's last thread has exited. Throws SimulationError{contract} for pending work.
   virtual void check_at_exit(Cta& cta) = 0;
 };
 

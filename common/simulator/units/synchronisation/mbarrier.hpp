@@ -36,7 +36,7 @@ struct Mbarrier {
     uint32_t wait_token;  ///< the wait that it is for; a later wait of the strand has another
   };
   std::vector<Waiter> waiters;  ///< strands that wait for it
-  /// A copy from global memory that has told it.
+  /// A copy from global memory that has signalled it.
   struct Copy {
     Cycle asked;     ///< when it was asked for
     uint32_t bytes;  ///< how many it has brought
@@ -58,11 +58,11 @@ namespace mbarrier_state {
 
 /// An operation on the object at an offset into a CTA's shared memory.
 struct MbarrierOperation {
-  uint32_t offset_bytes;           ///< of the object
-  Cycle now;                       ///< when the operation takes effect
-  const Strand& strand;            ///< the one that issued it: for faults and reports
-  const Instruction& instruction;  ///< what it executed
-  LaneMask lanes = 0;  ///< those that observers are told of; 0: those that execute the instruction
+  uint32_t offset_bytes;                 ///< of the object
+  Cycle now;                             ///< when the operation takes effect
+  const Strand& strand;                  ///< the one that issued it: for faults and reports
+  const Instruction& instruction;        ///< what it executed
+  LaneMask lanes = 0;                    ///< those reported to observers; 0: the executing ones
   uint64_t operation_id = kNoOperation;  ///< MbarrierEvent's
 };
 
@@ -101,11 +101,10 @@ class MbarrierUnit {
   void check_no_complete(const MbarrierOperation& by, uint32_t count);
   /// Announces bytes.
   void expect_tx(const MbarrierOperation& by, uint32_t bytes);
-  /// Bytes have landed. `asked`: when a copy from global memory was asked for that has brought
-  /// them.
+  /// Bytes have landed. `asked`: when the copy from global memory that brought them was requested.
   void complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycle asked = kNever);
-  /// Somebody has seen that the last phase is complete. The first time, the cluster's demand is
-  /// told how long its copies had been there.
+  /// A thread has observed that the last phase is complete. The first time, the cluster's demand
+  /// records how long its copies had been there.
   void was_seen(Mbarrier& barrier, Cycle now);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.
