@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Walks over runs of bits that are kept in 64-bit words, the lowest bit first.
+/// Iteration over runs of bits in 64-bit words, the lowest bit first.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace bw::sim {
 
 inline constexpr size_t kWordBits = 64;  ///< bits of a word
 
-/// Words that hold so many bits.
+/// Words that hold this many bits.
 [[nodiscard]] constexpr size_t words_for(size_t bits) { return (bits + kWordBits - 1) / kWordBits; }
 
 /// Calls `visit(word, mask)` for the words that hold the `count` bits from `first` on, the mask

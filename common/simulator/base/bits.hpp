@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Rounding and alignment of sizes and addresses; bits that look like chance.
+/// Rounding and alignment of sizes and addresses; pseudo-random bits.
 
 #include <concepts>
 #include <cstdint>
@@ -26,7 +26,7 @@ template <std::unsigned_integral T>
   return value % alignment == 0;
 }
 
-/// A number that looks like chance (Steele, Lea and Flood's finalizer of SplitMix).
+/// A pseudo-random number (Steele, Lea and Flood's finalizer of SplitMix).
 [[nodiscard]] constexpr uint64_t scatter(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;

@@ -16,15 +16,15 @@
 
 namespace bw::sim {
 
-/// Which of CUDA's errors a broken rule is, as far as CUDA tells them apart.
+/// The CUDA error of a broken rule, as far as CUDA distinguishes them.
 enum class DeviceError {
-  launch_failure,         ///< 719: everything that is none of the others
-  illegal_address,        ///< 700: no memory at the address, or none that may be accessed so
+  launch_failure,         ///< 719: any other error
+  illegal_address,        ///< 700: no memory at the address, or no such access allowed
   misaligned_address,     ///< 716
   invalid_address_space,  ///< 717: an address of another state space than the instruction takes
 };
 
-/// A line of the reader's source that a report is about, and who executed it there.
+/// A line of the reader's source that a report is about, and the threads that executed it.
 struct ReportPlace {
   std::string role = {};      ///< what happened there: "the load"; empty where the fault happened
   std::string path = {};      ///< the file, as the compiler named it
@@ -33,7 +33,7 @@ struct ReportPlace {
   std::string function = {};  ///< without namespace, template arguments and parameters
   std::string opcode = {};    ///< the PTX instruction
   std::string kernel = {};    ///< its readable name
-  std::optional<std::array<uint32_t, 3>> cta = {};  ///< %ctaid; not for what a host call is about
+  std::optional<std::array<uint32_t, 3>> cta = {};  ///< %ctaid; not for host calls
   std::optional<uint32_t> cta_rank = {};            ///< in a cluster of several CTAs
   std::optional<uint32_t> warp = {};                ///< in the CTA
   uint32_t lanes = 0;                               ///< a bit for each thread of the warp
@@ -44,7 +44,7 @@ struct ReportPlace {
 
 /// A fault report. Every text is a plain sentence without a trailing newline.
 struct Report {
-  Required<FaultCode> code;  ///< which rule it is about
+  Required<FaultCode> code;  ///< the rule that it is about
   std::string what = {};     ///< what happened, with the values involved
   std::string where = {};    ///< reader's file:line, instruction, CTA, warp, lanes
   std::vector<std::string> details =
@@ -55,15 +55,14 @@ struct Report {
   DeviceError device_error = DeviceError::launch_failure;
   /// Whether BW_SIM_STRICTNESS=hardware accepts what this report refuses; its last line says so.
   bool hardware_accepts = false;
-  /// The lines of source that it is about, the one where it happened first. The report names the
-  /// others below its details, unless a detail begins with their role and a colon or a blank.
+  /// The lines of source that it is about, the faulting one first. The report names the others
+  /// below its details, unless a detail begins with their role and a colon or a blank.
   std::vector<ReportPlace> places = {};
-  /// The event at which the run stood, where it was one of a kernel.
+  /// The event that the run had reached, if it was a kernel's.
   std::optional<EventNumber> event = {};
-  /// The seed of the schedule, where somebody has chosen one: the report then says how to run it
-  /// again.
+  /// The seed of the schedule, if one was chosen: the report then says how to run it again.
   std::optional<uint64_t> seed = {};
-  /// Whether the run goes on although the code is one of an error.
+  /// Whether the run continues although the code is that of an error.
   bool is_tolerated = false;
 
   /// What kind of fault it is.
@@ -81,17 +80,17 @@ struct Report {
 /// For Fault::section: the rule is not the PTX ISA's.
 inline constexpr std::string_view kNotFromPtxIsa = "";
 
-/// What is wrong, as the place that finds it says it; the site (machine/execution.hpp) adds where
+/// A violation as the check that finds it describes it; the site (machine/execution.hpp) adds where
 /// it happened and the section of the PTX ISA.
 struct Fault {
   Required<FaultCode> code;               ///< which rule is broken
   std::string what = {};                  ///< what was given
   std::string rule = {};                  ///< without its source
-  std::string fix = {};                   ///< what would mend it
+  std::string fix = {};                   ///< what would fix it
   std::vector<std::string> details = {};  ///< further lines of the report
-  /// The PTX ISA section that says the rule, where it is another than the instruction's own.
+  /// The PTX ISA section of the rule, if it is not the instruction's own.
   std::optional<std::string_view> section = {};
-  DeviceError device_error = DeviceError::launch_failure;  ///< what the CUDA runtime answers
+  DeviceError device_error = DeviceError::launch_failure;  ///< returned by the CUDA runtime
   /// Only the level `isa` refuses it.
   bool hardware_accepts = false;
   /// Further lines of source that it is about, each with its role: the other access of a race.
@@ -101,7 +100,7 @@ struct Fault {
 /// Thrown by every layer of the simulator. `what()` is the formatted report.
 class SimulationError : public std::runtime_error {
  public:
-  /// Carries the report to who launched.
+  /// Carries the report to the launching code.
   explicit SimulationError(Report report);
   [[nodiscard]] const Report& report() const noexcept { return report_; }
 

@@ -10,8 +10,8 @@
 namespace bw::sim {
 
 /// An event of a run. Each cluster counts its own, from 1: a turn of a warp, which lasts until
-/// somebody else may come first, and whatever a unit does later. With the same program, settings
-/// and seed a number is always the same event, whatever the number of host threads.
+/// another event may come first, and later unit actions. With the same program, settings and
+/// seed a number always identifies the same event, whatever the number of host threads.
 struct EventNumber {
   uint64_t launch = 0;   ///< of the process, from 0
   uint64_t cluster = 0;  ///< of the launch, from 0
@@ -19,7 +19,7 @@ struct EventNumber {
 
   /// "0.3.1250".
   [[nodiscard]] std::string text() const;
-  /// The reverse; nothing where a text is none.
+  /// The reverse; nullopt for any other text.
   [[nodiscard]] static std::optional<EventNumber> parse(std::string_view text);
 
   friend bool operator==(const EventNumber&, const EventNumber&) = default;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The codes by which readers look up what a report says, and tests and scripts recognise it.
+/// The codes by which readers look up reports, and tests and scripts recognise them.
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ enum class FaultKind : uint8_t {
 /// Whether a report ends the run.
 enum class Severity : uint8_t {
   error,    ///< it does
-  warning,  ///< the run goes on, and its result may be right
+  warning,  ///< the run continues, and its result may be right
 };
 
 /// "error" or "warning".
@@ -44,20 +44,19 @@ enum class FaultCode : uint8_t {
 #undef BW_FAULT_CODE
 };
 
-/// A member that has to be given: an initialiser that leaves it out does not compile.
+/// A mandatory member: an initialiser that omits it does not compile.
 template <class T>
 class Required {
  public:
-  /// Takes the value as if it were one.
+  /// Converts from the value.
   constexpr Required(T value) noexcept : value_(value) {}
-  /// The value that was given.
   constexpr operator T() const noexcept { return value_; }
 
  private:
   T value_;
 };
 
-/// What the table says about a code.
+/// A code's row in the table.
 struct FaultCodeRow {
   FaultCode code;             ///< which one
   std::string_view id;        ///< "BW-B01"

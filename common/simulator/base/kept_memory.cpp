@@ -17,10 +17,10 @@ constexpr size_t kHugePageBytes = size_t{2} << 20;
 #ifdef __SANITIZE_ADDRESS__
 constexpr size_t kLeastBytes = SIZE_MAX;  // the sanitizer shall see the end of each
 #else
-/// What is smaller malloc hands out as well.
+/// malloc serves smaller sizes just as well.
 constexpr size_t kLeastBytes = 4096;
 #endif
-/// Sizes are rounded up to one of four for each power of two, so that memory fits others too.
+/// Sizes are rounded up to one of four for each power of two, so that memory can be reused.
 constexpr int kStepBits = 2;
 
 size_t rounded(size_t bytes) {
@@ -28,8 +28,8 @@ size_t rounded(size_t bytes) {
   return align_up(bytes, step);
 }
 
-/// Memory that nobody has, by size: what was given back last is given first. None goes back to the
-/// host, since the next launch wants as much.
+/// Free memory by size, last in, first out. None is returned to the host, since the next launch
+/// needs as much.
 class Keeper {
  public:
   void* take(size_t bytes) {
@@ -58,18 +58,18 @@ class Keeper {
     return free_[(log << kStepBits) + step];
   }
 
-  /// Memory that nobody has had.
+  /// Carves memory that was never used.
   void* carve(size_t bytes) {
     if (left_ < bytes) {
       const size_t wanted = align_up(bytes, kHugePageBytes);
-      // Longer by a page, so that it can begin where a large page does.
+      // A page longer, so that it can begin at a large page.
       void* const mapped = mmap(nullptr, wanted + kHugePageBytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (mapped == MAP_FAILED) throw std::bad_alloc();
       next_ = reinterpret_cast<std::byte*>(
           align_up(reinterpret_cast<uintptr_t>(mapped), kHugePageBytes));
       left_ = wanted;
-      madvise(next_, wanted, MADV_HUGEPAGE);  // it may fail: a host need not have them
+      madvise(next_, wanted, MADV_HUGEPAGE);  // may fail: a host need not have them
     }
     left_ -= bytes;
     return next_ + left_;
@@ -77,12 +77,12 @@ class Keeper {
 
   std::mutex mutex_;
   std::array<Free*, size_t{64} << kStepBits> free_{};  ///< by size
-  std::byte* next_ = nullptr;                          ///< what nobody has ever had
+  std::byte* next_ = nullptr;                          ///< memory that was never used
   size_t left_ = 0;                                    ///< of it
 };
 
 Keeper& keeper() {
-  static Keeper* const keeper = new Keeper;  // lives as long as anybody's memory
+  static Keeper* const keeper = new Keeper;  // outlives all users
   return *keeper;
 }
 

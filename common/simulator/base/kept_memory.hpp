@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// Host memory of what every cluster has and gives back at its end: shared memory, registers,
-/// tensor memory. It is kept for the next cluster and lies in large pages of the host where those
-/// exist: what a cluster touches then is in the host's caches, and its addresses in few pages.
+/// Host memory that every cluster allocates and frees at its end: shared memory, registers, tensor
+/// memory. It is pooled for the next cluster, in large pages of the host where those exist: a
+/// cluster's working set is then in the host's caches, and its addresses in few pages.
 
 #include <cstddef>
 #include <memory>
@@ -11,35 +11,35 @@
 
 namespace bw::sim {
 
-/// So many bytes, not initialised, for any object's alignment. Any host thread.
+/// `bytes` uninitialised bytes, aligned for any object. Any host thread.
 [[nodiscard]] void* take_memory(size_t bytes);
-/// Gives back what take_memory gave for so many bytes: others may have it.
+/// Returns memory from take_memory, of the same size, to the pool.
 void give_memory_back(void* memory, size_t bytes) noexcept;
 
-/// Lets a container have such memory.
+/// Allocator of such memory for containers.
 template <class T>
 struct KeptMemory {
   using value_type = T;  ///< what the container holds
 
   KeptMemory() = default;
-  /// All of them are the same.
+  /// All allocators are equal.
   template <class Other>
   constexpr KeptMemory(const KeptMemory<Other>&) {}
 
-  /// Room for so many.
+  /// Room for `count` elements.
   [[nodiscard]] T* allocate(size_t count) {
     return static_cast<T*>(take_memory(count * sizeof(T)));
   }
   /// Gives it back.
   void deallocate(T* memory, size_t count) noexcept { give_memory_back(memory, count * sizeof(T)); }
-  /// Whether one gives back what the other has taken.
+  /// Whether one can free what the other has allocated.
   friend bool operator==(const KeptMemory&, const KeptMemory&) { return true; }
 };
 
 /// Bytes of such memory.
 using KeptBytes = std::vector<std::byte, KeptMemory<std::byte>>;
 
-/// Gives an array back.
+/// Frees an array.
 template <class T>
 struct GiveBack {
   size_t count = 0;  ///< of its elements
@@ -49,7 +49,7 @@ struct GiveBack {
 /// An array of such memory.
 template <class T>
 using KeptArray = std::unique_ptr<T[], GiveBack<T>>;
-/// So many numbers, not initialised.
+/// `count` uninitialised numbers.
 template <class T>
 [[nodiscard]] KeptArray<T> keep_array(size_t count) {
   static_assert(std::is_arithmetic_v<T>, "nobody calls constructors or destructors");

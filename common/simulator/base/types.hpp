@@ -23,7 +23,7 @@ struct Dim3 {
   uint32_t x = 1;  ///< along x
   uint32_t y = 1;  ///< along y
   uint32_t z = 1;  ///< along z
-  /// How many in all.
+  /// Their product.
   [[nodiscard]] constexpr uint64_t volume() const { return uint64_t{x} * y * z; }
   friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
 };

@@ -25,7 +25,7 @@ enum class SamePlace : uint8_t {
 /// The lanes of a warp by the words of the banks that they ask for.
 struct BankUnits {
   std::array<uint32_t, kWarpLanes> units;
-  std::array<uint8_t, kWarpLanes> groups;  ///< of banks, on which those units lie
+  std::array<uint8_t, kWarpLanes> groups;  ///< the group of banks of each unit
 
   /// Passes of some of the lanes: the most different units that fall on one group of banks.
   [[nodiscard]] uint32_t passes(LaneMask lanes) const {
@@ -90,7 +90,7 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
   uint32_t next = 0;
   const uint32_t part_lanes = kWarpLanes / parts;
   std::array<uint32_t, kMostParts> groups_of_part{};  // a bit each
-  LaneMask meets = 0;  // lanes on whose group another of its part lies
+  LaneMask meets = 0;  // lanes that share a group with another of their part
   for (const int lane : lanes_of(lanes.active)) {
     const auto index = static_cast<size_t>(lane);
     const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(lanes.at(lane)) -
@@ -199,7 +199,7 @@ class LineList {
     return sum;
   }
 
-  bool is_run = false;  ///< whether the sectors are one behind the other
+  bool is_run = false;  ///< whether the sectors are consecutive
 
  private:
   void add(uint64_t address, uint64_t bytes) {
@@ -253,8 +253,8 @@ Cycle touch_l2(const Accessor& by, const LineList& lines, uint32_t bytes, L2Path
   return extra;
 }
 
-/// Passes of the first-level cache for a load: those of its banks, as in shared memory, or one for
-/// four lines in which lanes lie (streams.first_level).
+/// Passes of the first-level cache for a load: those of its banks, as in shared memory, or one per
+/// four lines that the lanes access (streams.first_level).
 uint32_t near_passes(const LanePlaces& lanes, uint32_t lines) {
   constexpr uint32_t kLinesOfPass = 4;
   return std::max(passes_of<SamePlace::together>(lanes, nullptr), ceil_div(lines, kLinesOfPass));

@@ -29,7 +29,7 @@ double BandwidthShare::take(Cycle at, double busy, L2Path path) {
   advance(at);
   double& own = backlogs_[static_cast<size_t>(path)];
   own += busy;
-  double done = 0;  // of each other path no more is served until then
+  double done = 0;  // each other path is served no more until then
   for (const double one : backlogs_) done += std::min(one, own);
   return done;
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// When warps that meet at a named barrier go on.
+/// When warps that meet at a named barrier resume.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace bw::sim {
 
-/// The named barriers of a CTA. With a timing model arrivals come one after the other.
+/// The named barriers of a CTA. With a timing model arrivals are serialised.
 class NamedBarrierTimes {
  public:
   /// `times` null: fixed times.
@@ -22,7 +22,7 @@ class NamedBarrierTimes {
   void arrive(Cycle now) {
     if (times_ != nullptr) arrivals_.take(now, times_->named_barrier_warp_cycles);
   }
-  /// When warps that wait go on, if so many have arrived, the last of them `now`.
+  /// When waiting warps resume if this many have arrived, the last of them `now`.
   [[nodiscard]] Cycle release(Cycle now, uint32_t warps) const {
     if (times_ == nullptr) return now + costs::kBarrierPerWarp * warps;
     const auto arrived = static_cast<int64_t>(arrivals_.free_at());

@@ -7,7 +7,7 @@ namespace bw::sim {
 
 namespace {
 
-/// A warp that fetches alone books so far ahead: turns cost the host time. No number of hardware.
+/// How far ahead a warp that fetches alone books: turns cost host time. Not a hardware figure.
 constexpr double kLeadAlone = 64;
 
 }  // namespace
@@ -27,7 +27,7 @@ CodeFetch::Stretch CodeFetch::stretch(uint32_t begin, uint32_t instructions, Cyc
 
 void CodeFetch::pass_fetched(Stretch& stretch) {
   for (; stretch.line < stretch.end; ++stretch.line) {
-    // Who comes to a line lets those ahead be fetched.
+    // A warp that reaches a line triggers the prefetch.
     if (ready_[stretch.line] == 0 || ready_[stretch.line + rate_.ahead_lines] == 0) return;
     stretch.at = std::max(stretch.at, ready_[stretch.line]);
   }
@@ -67,7 +67,7 @@ void CodeFetch::fetch_line(Stretch& stretch) {
     const bool far = is_far(line, stretch.at);
     const uint32_t part = line / kPartLines;
     const bool is_asked = part < brought_.size() && brought_[part] != 0;
-    if (far && line != first && !is_asked) break;  // nobody asks ahead for what is far
+    if (far && line != first && !is_asked) break;  // far code is not prefetched
     const double begin = take_way(stretch.at, 1);
     double behind = line == first ? begin + jump : std::max(begin, ready_[line - 1]);
     if (far) behind = std::max(behind, brought(line, begin));
@@ -79,7 +79,7 @@ void CodeFetch::fetch_line(Stretch& stretch) {
 }
 
 double CodeFetch::lead() const {
-  // What is near takes up nobody's way.
+  // Near code does not occupy the path.
   if (rate_.way_cycles == 0) return std::numeric_limits<double>::infinity();
   return waiting_ == 1 ? kLeadAlone : 0;
 }

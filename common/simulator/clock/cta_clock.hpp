@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The SM on which a CTA lies, as far as the CTA's own warps, copies and MMAs compete for it: what
-/// they ask of it, and when they have it.
+/// The SM of a CTA, as far as the CTA's own warps, copies and MMAs compete for it: their requests,
+/// and when each is served.
 
 #include <cstdint>
 
@@ -40,7 +40,7 @@ class CtaClock : public SmTimes {
   CtaClock& operator=(const CtaClock&) = delete;
 
   /// How much longer a copy takes because the engine has not had its tensor map in this launch, or
-  /// has just been told of it.
+  /// was just notified of it.
   [[nodiscard]] Cycle wait_for_map(uint64_t map, Cycle now);
   /// When an mbarrier is initialised.
   [[nodiscard]] Cycle init_mbarrier(Cycle now);

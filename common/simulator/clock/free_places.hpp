@@ -27,15 +27,15 @@ class FreePlaces {
     }
   };
 
-  /// For clusters of so many CTAs. `gpcs`: of the places of clusters; none: a cluster takes what
-  /// one cluster has left.
+  /// For clusters of that many CTAs. `gpcs`: by the place of a cluster; empty: it takes what one
+  /// cluster has left.
   FreePlaces(uint32_t cluster_ctas, std::span<const uint32_t> gpcs)
       : ctas_(cluster_ctas), gpcs_(gpcs) {}
 
   /// A CTA has left its place.
   void add(const Left& left) { groups_[group_of(left.place)].insert(left); }
 
-  /// The places of the next cluster, the one that was left last at the end; none where no GPC has
+  /// The places of the next cluster, in the order in which they were left; none if no GPC has
   /// enough.
   std::optional<std::vector<Left>> take() {
     Group* best = nullptr;

@@ -13,8 +13,8 @@
 
 namespace bw::sim {
 
-/// Lines of 128 bytes in sectors of 32, in sets of four of which the one used longest ago goes.
-/// Writes go through and bring nothing in.
+/// Lines of 128 bytes in sectors of 32, in four-way sets with LRU eviction. Writes go through and
+/// allocate nothing.
 class L1Cache {
  public:
   static constexpr uint32_t kLineBytes = 128;   ///< of a line

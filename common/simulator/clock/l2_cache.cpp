@@ -8,18 +8,18 @@
 namespace bw::sim {
 namespace {
 
-/// Slots of the order of use; when all have been given out the pages are numbered anew.
+/// Slots of the order of use; the pages are renumbered once all of them are used.
 constexpr uint32_t kSlots = 8192;
-/// A page that was used when a side has used less than such a part of its size since then.
+/// A page counts as recent if a side has used less than 1 / kRecentParts of its size since.
 constexpr uint64_t kRecentParts = 2;
 constexpr uint64_t kNoPage = ~uint64_t{0};
-/// Lines that are lost together, where a side has more than it can hold. On an H100 they are two:
-/// of lines that miss, one beside the other misses too; of lines further apart in a chunk of 4 KiB
-/// about half as much more than chance would have it, however far.
+/// Lines that are lost together, where a side exceeds its capacity. On an H100 they are two: of
+/// lines that miss, a line's neighbour misses too; lines further apart in a chunk of 4 KiB do so
+/// about half as much more often than at random, at any distance.
 constexpr uint64_t kLostLines = 2;
 constexpr uint64_t kChunkLines = 32;
 
-/// A number that looks like chance, 0 to 1.
+/// A pseudo-random number, 0 to 1.
 double chance(uint64_t x) { return static_cast<double>(scatter(x)) * 0x1p-64; }
 
 }  // namespace
@@ -99,7 +99,7 @@ void L2Cache::drop_oldest(uint32_t side) {
 
 void L2Cache::use(uint64_t number, const L2Lines& lines, uint32_t side) {
   Page& page = pages_[number];
-  // What has been lost does not come back with the rest of its page.
+  // Lost lines do not return with the rest of their page.
   for (uint32_t one = 0; one < kL2Sides; ++one) page.lines[one].remove(lost(number, page, one));
   std::array<bool, kL2Sides> is_used{};
   for (size_t word = 0; word < L2Lines::kWords; ++word) {
@@ -141,8 +141,8 @@ void L2Cache::write_lines(uint64_t number, const L2Lines& lines) {
   const uint32_t now = page.dirty.count();
   dirty_bytes_ += (now - before) * kL2LineBytes;
   if (before == 0 && now != 0) written_.push_back(number);
-  // Behind the page that is being written each keeps its part of what may be dirty. So what comes
-  // into the cache later drives out as much of that whichever pages leave.
+  // After the page being written each keeps its part of the dirty bytes. So later fills evict as
+  // many of them whichever pages leave.
   while (dirty_bytes_ > dirty_limit_bytes_ && written_.size() > 1) {
     thinned_.push_back(written_.front());
     const auto oldest = pages_.find(written_.front());

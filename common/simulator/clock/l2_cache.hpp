@@ -1,9 +1,9 @@
 #pragma once
 /// \file
-/// What the L2 cache holds between launches: lines by pages, the least recently used pages leave.
+/// L2 cache contents between launches, by pages of lines, evicted in LRU order.
 ///
-/// The cache has two sides. A line lies on the side that its memory belongs to, its home, and on
-/// each side from which SMs have read it.
+/// The cache has two sides. A line is on the side that its memory belongs to, its home, and on each
+/// side whose SMs have read it.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr size_t kL2PageLines = 512;    ///< lines that are kept together
 inline constexpr uint64_t kL2PageBytes = kL2LineBytes * kL2PageLines;  ///< 64 KiB
 inline constexpr uint32_t kL2Sides = 2;                                ///< of the cache
 
-/// Of what nobody has read yet: it lies at home only.
+/// The side of lines that no SM has read yet: they are at home only.
 inline constexpr uint32_t kNoSide = kL2Sides;
 
 /// A set of the lines of one page.
@@ -53,13 +53,13 @@ using L2LineMap = std::unordered_map<uint64_t, L2SideLines>;
   return is_flipped ? ~kSecondChunk : kSecondChunk;
 }
 
-/// The L2 cache of a device between launches. Pages leave each side in the order in which they were
-/// used last; launches and copies of the host tell it what they have used.
+/// The L2 cache of a device between launches. Each side evicts pages in the order of their last
+/// use; launches and the host's copies report what they have used.
 class L2Cache {
  public:
-  /// `dirty_limit_bytes`: so much of what was written is kept; the rest has been written to the
-  /// memory at once. `lost_span`: what was used longest ago begins to be lost when a side has as
-  /// many newer bytes as it can hold, and is lost when it has this part of them more.
+  /// `dirty_limit_bytes`: written bytes that it keeps; the rest went to memory at once.
+  /// `lost_span`: the least recently used bytes begin to be lost when a side has as many newer
+  /// bytes as its capacity, and are lost when it has this fraction more.
   L2Cache(uint64_t capacity_bytes, uint64_t dirty_limit_bytes, double lost_span = 0)
       : capacity_bytes_(capacity_bytes),
         dirty_limit_bytes_(dirty_limit_bytes),
@@ -67,47 +67,47 @@ class L2Cache {
 
   /// Lines of a page were used, by SMs of that side of the chip.
   void use(uint64_t page, const L2Lines& lines, uint32_t side = kNoSide);
-  /// The same of lines that were written: the memory does not have that yet.
+  /// Likewise for lines that were written: memory does not have that data yet.
   void write_lines(uint64_t page, const L2Lines& lines);
-  /// The host, or a copy between two places, has written there.
+  /// The host, or a copy between two locations, has written there.
   void write(uint64_t address, uint64_t bytes);
 
   /// Lines of a page that it holds, by side.
   [[nodiscard]] L2SideLines find(uint64_t page) const;
   /// All lines that it holds.
   [[nodiscard]] L2LineMap lines() const;
-  /// Bytes that are taken on both sides, lines that lie on both of them twice.
+  /// Bytes occupied on both sides; lines present on both count twice.
   [[nodiscard]] uint64_t used_bytes() const;
-  /// Bytes that can be used for the first time before it loses any.
+  /// Bytes of new lines that fit before it loses any.
   [[nodiscard]] uint64_t room_bytes() const;
   /// Whether it may have lost something that was used.
   [[nodiscard]] bool is_too_full() const {
     return std::any_of(sides_.begin(), sides_.end(),
                        [&](const Side& side) { return side.lines > side_lines(); });
   }
-  /// Bytes that it can hold.
+  /// Capacity in bytes.
   [[nodiscard]] uint64_t capacity_bytes() const { return capacity_bytes_; }
-  /// Bytes that it holds and that are not in the memory yet.
+  /// Bytes that it holds and memory does not have yet.
   [[nodiscard]] uint64_t dirty_bytes() const { return dirty_bytes_; }
-  /// How many it keeps of those.
+  /// The most dirty bytes that it keeps.
   [[nodiscard]] uint64_t dirty_limit_bytes() const { return dirty_limit_bytes_; }
-  /// How many bytes have to be written for each byte that is brought in.
+  /// Bytes written back per byte that is brought in.
   [[nodiscard]] double dirty_share() const;
-  /// How many bytes were written to the memory since the last time that this was asked.
+  /// Bytes written back to memory since the last call.
   uint64_t take_written_back();
 
  private:
   struct Page {
     L2SideLines lines;
     std::array<uint32_t, kL2Sides> slots{};   ///< in the order of use on each side
-    std::array<uint32_t, kL2Sides> counts{};  ///< of lines there, as that order knows them
+    std::array<uint32_t, kL2Sides> counts{};  ///< of lines there, as in that order
     L2Lines dirty;
   };
   /// The pages of a side in the order of their use, each in a slot of a binary indexed tree of how
   /// many lines they have.
   struct Side {
     std::vector<uint32_t> tree;     ///< slot s + 1 has the sums that end with slot s
-    std::vector<uint64_t> page_of;  ///< by slot; kNoPage where there is none
+    std::vector<uint64_t> page_of;  ///< by slot; kNoPage for an empty one
     uint32_t oldest = 0;            ///< no page is in a slot before
     uint64_t lines = 0;             ///< of all
     uint32_t pages = 0;             ///< that have a slot
@@ -124,7 +124,7 @@ class L2Cache {
   [[nodiscard]] uint64_t newer_lines(const Page& page, uint32_t side) const;
   /// Lines of a page that a side has had and does not hold any more.
   [[nodiscard]] L2Lines lost(uint64_t number, const Page& page, uint32_t side) const;
-  /// Writes back what is dirty behind the first `kept_words` words of a page.
+  /// Writes back what is dirty after the first `kept_words` words of a page.
   void clean(Page& page, size_t kept_words = 0);
   /// Words of a page that stay dirty when the cache may not hold more.
   [[nodiscard]] size_t dirty_words() const;

@@ -1,20 +1,20 @@
 #pragma once
 /// \file
-/// How much later copies come the more is read of the L2 cache.
+/// Queueing delay of copies as a function of L2 utilisation.
 
 #include <algorithm>
 
 namespace bw::sim {
 
-/// Who asks finds others that are being served, before the cache gives all it can. On an H100 SMs
-/// with three boxes of 8 KB under way get 0.84 of what the cache gives, those with six 0.95: each
-/// waits some cycles times u / (1 - u) where a part u is in use, as in a queue with one server.
+/// A request queues even before the cache is saturated. On an H100 SMs with three boxes of 8 KB in
+/// flight get 0.84 of the cache's bandwidth, those with six 0.95: at utilisation u each waits some
+/// cycles times u / (1 - u), as in a queue with one server.
 class L2Queue {
  public:
-  /// `cycles`: what is waited where half of the bandwidth is in use; 0: nobody waits.
+  /// `cycles`: the delay at half of the bandwidth; 0: no delay.
   explicit L2Queue(double cycles) : cycles_(cycles) {}
 
-  /// For a step of so many cycles `bytes` a cycle are read, where there are `most`.
+  /// For `step` cycles `bytes` a cycle are read, of `most` at most.
   void read(double bytes, double most, double step) {
     const double part = std::min(bytes / most, 1.0);
     used_ += (part - used_) * std::min(1.0, step / kMeanCycles);
@@ -23,15 +23,15 @@ class L2Queue {
     read_ += bytes * step;
     delayed_ += bytes * step * delay_;
   }
-  /// How much later than on an idle chip a copy comes now.
+  /// The current delay of a copy compared with an idle chip.
   [[nodiscard]] double delay() const { return delay_; }
-  /// The same in the mean of all bytes so far.
+  /// The average over all bytes so far.
   [[nodiscard]] double mean_delay() const { return read_ == 0 ? 0 : delayed_ / read_; }
 
  private:
-  /// In which it is counted how much is in use: a burst is no queue, it waits for its own bytes.
+  /// Averaging window of the utilisation: a burst does not queue, it waits for its own bytes.
   static constexpr double kMeanCycles = 1024;
-  /// What is asked for beyond that waits for its bytes.
+  /// Demand beyond that waits for its own bytes.
   static constexpr double kMostUsed = 0.97;
 
   double cycles_;

@@ -16,7 +16,7 @@ class Demand;
 class L2Launch;
 struct L2ClusterState;
 
-/// Who moves the bytes of an access, and which way.
+/// The unit that moves the bytes of an access, and the direction.
 enum class L2Path : uint8_t {
   tma_load,     ///< a copy to shared memory
   tma_store,    ///< a copy from shared memory, reductions too
@@ -51,8 +51,8 @@ struct L2Rows {
   uint64_t row_bytes = 0;    ///< of a row
   uint64_t pitch_bytes = 0;  ///< from one row to the next
   uint64_t rows = 1;
-  /// With a line that misses the others of a block of so many bytes come along (tensor maps' L2
-  /// promotion); 0: none.
+  /// Size of the block whose other lines a missing line brings along (tensor maps' L2 promotion);
+  /// 0: none.
   uint32_t promotion_bytes = 0;
   bool to_several_ctas = false;  ///< by a copy to shared memory
 
@@ -64,11 +64,10 @@ struct L2Rows {
 struct L2Touch {
   uint64_t hit_bytes = 0;   ///< were in the L2 cache
   uint64_t miss_bytes = 0;  ///< came from the memory
-  /// How much later its last byte is there than it would be if all of it were in the cache of a
-  /// chip where nobody else asks for anything.
+  /// Delay of its last byte compared with an access that hits the cache on an otherwise idle chip.
   Cycle extra = 0;
   Cycle waited = 0;  ///< of that, for bandwidth that others use too
-  Cycle queued = 0;  ///< of `extra`, behind what the cluster has asked for before
+  Cycle queued = 0;  ///< of `extra`, for the cluster's earlier requests
 };
 
 /// The L2 cache as one cluster sees it. Until `begin` everything is there at once.
@@ -79,24 +78,24 @@ class L2View {
   L2View(const L2View&) = delete;
   L2View& operator=(const L2View&) = delete;
 
-  /// For a cluster of a launch that starts in a place of the machine; `demand` is told what it
-  /// takes of the chip's bandwidth.
+  /// For a cluster of a launch that starts in a slot of the machine; `demand` records what it takes
+  /// of the chip's bandwidth.
   void begin(L2Launch& launch, Demand& demand, uint64_t cluster, uint64_t place, Cycle at);
 
   /// An access to `bytes` bytes of device memory. Times may go back a little.
   L2Touch touch(uint64_t address, uint64_t bytes, Cycle at, L2Path path) {
     return touch_rows({.first = address, .row_bytes = bytes, .pitch_bytes = bytes}, at, path);
   }
-  /// Rows of a box. A copy to several CTAs is told once.
+  /// Rows of a box. A copy to several CTAs counts once.
   L2Touch touch_rows(const L2Rows& rows, Cycle at, L2Path path);
 
-  /// In a launch whose clusters pause: when this one has to. It has waited for the chip's bandwidth
-  /// or its memory in a step and again behind it; what it waits from now on depends on what others
-  /// have done in that step. kNever as long as it need not.
+  /// When this cluster has to pause, in a launch whose clusters pause. It has waited for the chip's
+  /// bandwidth or memory both in a step and after it; further waits depend on what others did in
+  /// that step. kNever if it need not pause.
   [[nodiscard]] Cycle pauses_at() const { return pauses_at_; }
   /// The end of that step. It is no later than the pause.
   [[nodiscard]] Cycle pauses_behind() const { return step_end_; }
-  /// It goes on, after its pause or without one.
+  /// It resumes, after its pause or without one.
   void go_on() {
     if (pauses_at_ == kNever) return;
     went_on_behind_ = step_end_;

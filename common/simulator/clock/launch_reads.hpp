@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What clusters read that did not advance together: how much of it reached the L2 cache once is
-/// found behind the run, when it is known when they ran.
+/// Reads of clusters that did not advance together: once the run is over and their times are known,
+/// this finds how many of them reached the L2 cache once.
 
 #include <cstdint>
 #include <span>
@@ -18,7 +18,7 @@ struct TimingTable;
 /// The reads of a launch's clusters.
 class LaunchReads {
  public:
-  /// Of so many clusters, `resident` of them at once.
+  /// For that many clusters, `resident` of them at once.
   LaunchReads(uint64_t clusters, uint64_t resident) : reads_(clusters), resident_(resident) {}
 
   /// Notes what a cluster has read, by its own time from its start.
@@ -26,8 +26,8 @@ class LaunchReads {
     reads_[cluster].insert(reads_[cluster].end(), reads.begin(), reads.end());
   }
 
-  /// What of each cluster's bytes reaches the cache, 0 to 1, in the mean of those of its wave and
-  /// port, if the launch went like that. `profiles` say how long each took with nobody in its way.
+  /// The fraction of each cluster's bytes that reaches the cache, averaged over its wave and port,
+  /// if the launch ran like that. `profiles` have each one's time without contention.
   [[nodiscard]] std::vector<double> parts(const TimingTable& times, const LaunchTime& launch,
                                           std::span<const DemandProfile> profiles) const;
 

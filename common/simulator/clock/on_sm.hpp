@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// CTAs that share an SM, where each ran as if it were alone there: how they hold each other up.
+/// Contention of CTAs that share an SM, each of which was run as if it were alone there.
 
 #include <algorithm>
 #include <array>
@@ -10,17 +10,17 @@
 
 namespace bw::sim {
 
-/// What CTAs want of an SM's resources, as parts of what there is. Behind them what its shared
-/// memory moves in all: what threads and MMAs access, and part of what copies bring.
+/// Demand of CTAs for an SM's resources, as fractions of capacity. The last one is shared memory's
+/// total: accesses of threads and MMAs, and part of the bytes of copies.
 inline constexpr size_t kShared = kSmResources + 1;
-/// Of each, what a CTA wants in the mean of a step.
+/// A CTA's average demand for each in a step.
 using Wants = std::array<double, kShared>;
 
-/// The CTAs of an SM in a step. Who finds a resource in use waits until it is free, before it is
-/// full: two CTAs that use a unit half of the time feel each other.
+/// The CTAs of an SM in a step. A resource in use delays others even before it is saturated: two
+/// CTAs that use a unit half of the time slow each other down.
 class OnSm {
  public:
-  /// A CTA is there that wants this.
+  /// Adds a CTA with this demand.
   void add(const Wants& wants) {
     ++ctas_;
     for (size_t r = 0; r < kShared; ++r) {
@@ -29,9 +29,9 @@ class OnSm {
     }
   }
 
-  /// How long one waits for the others, as if all wanted the same: who comes finds what would be
-  /// there without him, and of what is being served half is left (mean value analysis, of one CTA,
-  /// two and so on).
+  /// How long one waits for the others, as if all had the same demand: an arrival meets the load
+  /// that there is without it, and half of the request being served remains (mean value analysis,
+  /// of one CTA, two and so on).
   void find_waits() {
     for (int others = 1; others < ctas_; ++others) {
       double time = 1;
@@ -42,12 +42,12 @@ class OnSm {
     }
   }
 
-  /// The speed, 0 to 1, of one of them, which wants this.
+  /// The speed, 0 to 1, of one of them, which has this demand.
   [[nodiscard]] double speed_of(const Wants& wants) const {
     if (ctas_ == 0) return 1;
     double time = 1;
     for (size_t r = 0; ctas_ > 1 && r < kShared; ++r) {
-      // What it finds comes from the others only.
+      // Its delay comes from the others only.
       const double all = sums_[r] * (ctas_ - 1);
       if (all > 0) time += wants[r] * waits_[r] * (sums_[r] - wants[r]) * ctas_ / all;
     }
@@ -62,15 +62,15 @@ class OnSm {
  private:
   static constexpr double kLeft = 0.5;  ///< of what is being served
 
-  /// Where CTAs want more than there is they take turns: who wants less waits less.
+  /// Where demand exceeds capacity, CTAs take turns: the less one demands, the less it waits.
   [[nodiscard]] double fair_speed(double want, size_t r) const {
     return 1 / (1 + want * (sums_[r] - 1) * users_[r] / sums_[r]);
   }
 
   int ctas_ = 0;
   Wants sums_{};
-  std::array<int, kShared> users_{};  ///< CTAs that want something of a resource
-  Wants waits_{};                     ///< as parts of one's own use
+  std::array<int, kShared> users_{};  ///< CTAs that use each resource
+  Wants waits_{};                     ///< as fractions of one's own use
 };
 
 }  // namespace bw::sim

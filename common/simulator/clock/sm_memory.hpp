@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The ways of an SM's data, as the accesses of one CTA compete for them: shared memory (and the
-/// first-level cache, which lies in the same memory) with its 128 bytes a cycle, and the ways from
-/// and to the L2 cache. Only with a timing model.
+/// An SM's data paths, as the accesses of one CTA compete for them: shared memory (and the
+/// first-level cache in the same memory) with its 128 bytes a cycle, and the paths from and to the
+/// L2 cache. Only with a timing model.
 
 #include <algorithm>
 #include <array>
@@ -41,22 +41,22 @@ class SmMemory {
   SmMemory(Demand& demand, uint32_t rank, const Cycle& now)
       : demand_(demand), rank_(rank), now_(now) {}
 
-  /// Takes shared memory for `cycles` passes, not all at once where others are there: when the last
-  /// of them is through. Times may go back.
+  /// Takes shared memory for `cycles` passes, interleaved with others; returns when the last of
+  /// them is done. Times may go back.
   Cycle pass(Cycle from, uint64_t cycles) {
     if (cycles == 0) return from;
     demand_.use(Resource::shared_memory_cycles, rank_, from, cycles);
     passes_.forget_before(now_);
     return passes_.reserve(from, static_cast<uint32_t>(cycles));
   }
-  /// The same evenly between two times: what others do goes on meanwhile.
+  /// Likewise, spread evenly between two times: others proceed concurrently.
   Cycle pass_between(Cycle from, Cycle to, uint64_t cycles) {
     if (cycles == 0) return from;
     demand_.use(Resource::shared_memory_cycles, rank_, from, cycles);
     passes_.forget_before(now_);
     return passes_.reserve_between(from, to, static_cast<uint32_t>(cycles));
   }
-  /// What this CTA may have of the first-level cache, which all CTAs on the SM share.
+  /// The CTA's share of the first-level cache, which all CTAs on the SM use.
   void set_l1_bytes(size_t bytes) { l1_bytes_ = bytes; }
   /// The first-level cache.
   [[nodiscard]] L1Cache& l1() {
@@ -81,7 +81,7 @@ class SmMemory {
   /// What threads load, by the scheduler of their warp: each has a quarter of the way.
   std::array<Server, SmTimes::kSchedulers> from_l2;
   Server to_l2;  ///< what threads store
-  /// When what threads have stored has left the SM; what they load and copies ask for is behind it.
+  /// When threads' stores have left the SM; their loads and the requests of copies follow.
   Cycle stored_at = 0;
   Server remote;      ///< what threads load from other CTAs of the cluster and store there
   Server received;    ///< what copies bring from the L2 cache, where the CTA is one of a cluster
@@ -97,8 +97,8 @@ class SmMemory {
   std::vector<PartialStore> partial_stores_;
 };
 
-/// What each of the `residents` CTAs on an SM may have of its first-level cache, if each of them
-/// has so much shared memory. `all_bytes`: of the memory that both lie in.
+/// The share of an SM's first-level cache for each of its `residents` CTAs with that much shared
+/// memory. `all_bytes`: of the memory that holds both.
 [[nodiscard]] size_t l1_bytes(size_t all_bytes, uint64_t residents, size_t shared_bytes);
 
 }  // namespace bw::sim

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What the warps and units of one CTA wait for each other on its SM: issue slots and units that
-/// serve one after the other.
+/// Contention of one CTA's warps and units on its SM: issue slots, and units that serve one request
+/// at a time.
 
 #include <algorithm>
 #include <array>
@@ -17,11 +17,11 @@ namespace bw::sim {
 
 struct TimingTable;
 
-/// The slots of something that serves one a cycle. Who uses it runs ahead of others in simulated
-/// time, so slots are taken in any order of times: who asks first has them.
+/// The slots of a unit that serves one request a cycle. Users run ahead of others in simulated
+/// time, so times arrive in any order: slots go to the first to ask.
 class SlotCalendar {
  public:
-  /// Takes `slots` from `from` on, one a cycle where they are free; when the last of them was had.
+  /// Takes `slots` from `from` on, one a cycle where they are free; returns the last one's end.
   Cycle reserve(Cycle from, uint32_t slots) {
     const uint64_t bucket = from / kBucketCycles;
     // Mostly they fit where they begin.
@@ -35,8 +35,8 @@ class SlotCalendar {
     }
     return reserve_in_several(from, slots);
   }
-  /// Takes `slots` between `from` and `to`, as many in each bucket as they allow; `to`, or when the
-  /// last of those was had that did not fit.
+  /// Takes `slots` between `from` and `to`, as many in each bucket as they allow; returns `to`, or
+  /// the end of the last slot that did not fit.
   Cycle reserve_between(Cycle from, Cycle to, uint32_t slots) {
     uint64_t bucket = std::max(from / kBucketCycles, first_);
     for (const uint64_t end = to / kBucketCycles; bucket <= end && slots != 0; ++bucket) {
@@ -49,7 +49,7 @@ class SlotCalendar {
     }
     return slots == 0 ? to : reserve(std::max(from, to), slots);
   }
-  /// Nobody asks for slots before `now` any more.
+  /// No later request asks for slots before `now`.
   void forget_before(Cycle now) {
     const uint64_t bucket = now / kBucketCycles;
     if (bucket < first_ + kLeastForgotten) return;
@@ -79,12 +79,12 @@ class SlotCalendar {
   std::vector<uint8_t> used_;
 };
 
-/// The issue slots of a scheduler. A warp asks for all of a region's at once, but a scheduler lets
-/// warps take turns: one that issues little does not wait until another one has issued much. Who
-/// asks for more is served in the order of asking.
+/// The issue slots of a scheduler. A warp books a whole region's slots at once, but a scheduler
+/// lets warps take turns: one that issues little does not wait until another has issued much.
+/// Larger requests are served in order.
 class IssueCalendar {
  public:
-  /// Takes `slots` for a warp, by its number among the scheduler's; when the last of them was had.
+  /// Takes `slots` for a warp, numbered within its scheduler; returns the last one's end.
   Cycle reserve(Cycle from, uint32_t slots, uint32_t warp) {
     Cycle last = slots_.reserve(from, slots);
     Booked& own = warps_[warp];
@@ -98,7 +98,7 @@ class IssueCalendar {
       own.credit = 0;
     } else {
       own.credit -= slots;
-      // Nobody is served sooner than alone.
+      // No warp is served sooner than alone.
       if (last > from + slots) last = std::min(last, from + slots * (others(warp, from) + 1));
     }
     own.until = std::max(own.until, last);
@@ -108,19 +108,19 @@ class IssueCalendar {
   void take_between(Cycle from, Cycle to, uint32_t slots) {
     slots_.reserve_between(from, to, slots);
   }
-  /// Nobody asks for slots before `now` any more.
+  /// No later request asks for slots before `now`.
   void forget_before(Cycle now) { slots_.forget_before(now); }
 
  private:
   static constexpr uint32_t kWarps = 16;  ///< of a scheduler, at most
-  // What a warp gets ahead of others' bookings is taken behind them: they would pay for it later.
-  // So only those have it who take little of all slots; they can't use up a scheduler together,
-  // since a CTA has at most eight warps on one. These two are no numbers of hardware.
+  // A slot that a warp gets ahead of others' bookings is booked after them: they would pay later.
+  // So only warps that use few slots get credit; together they can't use up a scheduler, since it
+  // has at most eight warps of a CTA. Neither constant is a hardware figure.
   static constexpr uint32_t kCyclesPerCredit = 10;
   static constexpr uint32_t kMostCredit = 128;
 
   struct Booked {
-    Cycle until = 0;      ///< when the warp has had all that it has asked for
+    Cycle until = 0;      ///< when the warp's requests have all been served
     uint32_t credit = 0;  ///< slots that it may still have in turn
     Cycle credited_at = 0;
   };
@@ -138,27 +138,27 @@ class IssueCalendar {
   std::array<Booked, kWarps> warps_{};
 };
 
-/// A unit that serves one after the other in the order in which it is asked.
+/// A unit that serves requests one at a time, in the order in which they are made.
 class Server {
  public:
-  /// Takes it for `busy` cycles from `at` on; when that begins.
+  /// Occupies it for `busy` cycles from `at` on; returns the start.
   Cycle take(Cycle at, Cycle busy) {
     const Cycle begin = std::max(at, free_);
     free_ = begin + busy;
     return begin;
   }
-  /// When it has done all that it was asked for.
+  /// When it has served all requests.
   [[nodiscard]] Cycle free_at() const { return free_; }
 
  private:
   Cycle free_ = 0;
 };
 
-/// Few things that an SM fetches when somebody uses them first in a launch.
+/// A few items that an SM fetches on first use in a launch.
 class FirstUses {
  public:
-  /// When number `which` is there for one who uses it now; if nobody has used it before, `fetch`
-  /// has it fetched and tells when it comes.
+  /// When item `which` is available to a user that asks now; on first use, `fetch` fetches it and
+  /// returns its arrival.
   template <class Fetch>
   Cycle ready(uint64_t which, Cycle now, Fetch&& fetch) {
     for (const auto& [known, ready] : ready_)
@@ -170,7 +170,7 @@ class FirstUses {
   std::vector<std::pair<uint64_t, Cycle>> ready_;
 };
 
-/// The SM on which a CTA lies, as far as the CTA's own warps and copies compete for it.
+/// The SM of a CTA, as far as the CTA's own warps and copies compete for it.
 struct SmTimes {
   static constexpr uint32_t kSchedulers = 4;          ///< warp w is served by number w % 4
   static constexpr uint64_t kConstantLineBytes = 64;  ///< of the constant bank
@@ -185,8 +185,8 @@ struct SmTimes {
   Server load_store;      ///< accesses of threads
   Server mbarrier_inits;  ///< initialisations of mbarriers
 
-  /// When a line of the constant bank is there for a warp that reads it now. What the SM's first
-  /// CTA reads first comes by the way that code comes by.
+  /// When a line of the constant bank is available to a warp that reads it now. Lines that the SM's
+  /// first CTA reads first use the path of the code.
   Cycle constant_line(uint64_t line, uint32_t warp, Cycle now, const TimingTable& times);
 };
 

@@ -6,7 +6,7 @@
 namespace bw::sim {
 namespace {
 
-/// Sums of parts of bytes are not exact; nobody waits for less than this.
+/// Sums of parts of bytes are inexact; smaller remainders cause no wait.
 constexpr double kRounding = 1e-6;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What a cluster reads of what all clusters of the chip share, where it ran without them: what it
-/// asks for, and by when it has to have it.
+/// What a cluster that ran alone reads of the resources that all clusters of the chip share: the
+/// bytes that it asks for, and by when it needs them.
 
 #include <cstddef>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace bw::sim {
 
-/// A cluster's bytes of one of the chip's resources, by its own time. What it asked for long before
-/// anybody waited for it may come later by so much.
+/// A cluster's bytes of one of the chip's resources, by its own time. Bytes requested long before
+/// any thread waits for them may be late by that time.
 class Supply {
  public:
   /// Of a cluster that asks for nothing.
@@ -19,18 +19,18 @@ class Supply {
   /// Of a cluster with this profile, which outlives this.
   Supply(const DemandProfile& profile, Resource resource);
 
-  /// What it asks for until a time beyond what it has got, in bytes.
+  /// Bytes that it asks for until a time beyond those it has got.
   [[nodiscard]] double wanted(double until) const;
-  /// How fast it is, 0 to 1, where what it asks for takes `cycles` on an idle chip and comes so
-  /// much `later`. As much is under way as before, so where nobody had to wait for it, nobody has
-  /// now unless it comes later than that.
+  /// Its speed, 0 to 1, where a request takes `cycles` on an idle chip and is `later` by this much.
+  /// As many bytes are in flight as before, so a request that no thread waited for is not waited
+  /// for now unless it is later than that.
   [[nodiscard]] double speed(double at, double cycles, double later) const;
-  /// It gets some more bytes. How far it comes with them, `from` at least and `to` at most.
+  /// It gets more bytes. Returns how far they take it, from `from` to `to`.
   [[nodiscard]] double get(double bytes, double from, double to);
 
  private:
   [[nodiscard]] size_t interval_of(double at) const;
-  /// For how many cycles what it asked for in an interval was there before somebody waited for it.
+  /// For how many cycles an interval's data had been there before a thread waited for it.
   [[nodiscard]] double early(size_t interval) const;
   [[nodiscard]] double begin_of(size_t interval) const;
   [[nodiscard]] double value(const std::vector<double>& sums, double at) const;
@@ -40,7 +40,7 @@ class Supply {
   double duration_ = 0;  ///< of the cluster
   // Sums at the boundaries of the intervals. None: nothing is asked for.
   std::vector<double> asked_;  ///< bytes asked for
-  std::vector<double> due_;    ///< bytes that somebody waits for
+  std::vector<double> due_;    ///< bytes that a thread waits for
   double got_ = 0;
 };
 

@@ -13,11 +13,11 @@ namespace {
 constexpr auto kTensor = static_cast<size_t>(Resource::tensor_cycles);
 constexpr auto kCopies = static_cast<size_t>(Resource::loading_cycles);
 constexpr auto kInterval = static_cast<double>(Demand::kInterval);
-/// How busy the tensor cores are is the mean of about so many cycles: K blocks, not single MMAs.
+/// Averaging window of the tensor cores' utilisation: K blocks, not single MMAs.
 constexpr double kMeanCycles = 2048;
 
-/// Walks over the first `cycles` of intervals: `in(i)` tells what `used_sms` SMs of `sms` do in
-/// interval i. MMAs that an interval cannot hold are done in the next ones.
+/// Walks over the first `cycles` of intervals: `in(i)` returns what `used_sms` SMs of `sms` do in
+/// interval i. MMAs that exceed an interval carry over to the next ones.
 template <class In>
 double walk(double cycles, double used_sms, double sms, const TimingTable& times, In&& in) {
   TensorClock clock(times);
@@ -44,7 +44,7 @@ double TensorClock::more_cycles(double cycles, const TensorLoad& load) {
   const double busy = load.sms * load.busy;
   bool is_low = true;
   if (busy > 0) {
-    // Where in the interval the MMAs were is not known: half of its rest lies before them.
+    // The MMAs' position in the interval is unknown: half of its idle time precedes them.
     const double half = (1 - load.busy) * cycles / 2;
     const double rested = rest_ + half;
     if (rested >= static_cast<double>(times_.tensor_clock_rest)) dip_ = times_.tensor_clock_dip;

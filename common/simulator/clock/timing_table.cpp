@@ -19,7 +19,7 @@ enum class Number : size_t {
 constexpr auto kNumberCount = static_cast<size_t>(Number::count);
 
 // Designated initialisers hold the table to the order of the members. The tables of the other
-// machines give what differs: a name that is no member's does not compile.
+// machines list only differences: an unknown name does not compile.
 // NOLINTBEGIN(bugprone-macro-parentheses): a member's name and a list's head take none.
 constexpr TimingTable kH100 = {
 #define BW_TIMING(name, value, source, origin) .name = value,

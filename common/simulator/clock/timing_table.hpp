@@ -21,8 +21,8 @@ enum class TimingModel : uint8_t {
 enum class TimingSource : uint8_t {
   measured,   ///< by a program of tests/hardware/timing on that machine
   fitted,     ///< chosen so that named measurements come out in the simulator
-  published,  ///< by others, who and when stands beside it
-  assumed,    ///< a guess, why stands beside it
+  published,  ///< by others, cited next to it
+  assumed,    ///< a guess, justified next to it
 };
 
 /// "measured", "fitted", "published", "assumed".

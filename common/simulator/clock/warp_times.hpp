@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a warp has done with its time.
+/// Breakdown of a warp's time.
 
 #include <cstdint>
 
@@ -8,8 +8,7 @@
 
 namespace bw::sim {
 
-/// What a warp has done with its time; slots, and stalls for them and for queues, only with a
-/// timing model.
+/// Breakdown of a warp's time; slots, and stalls for them and for queues, only with a timing model.
 struct WarpTimes {
   uint64_t instructions = 0;      ///< executed, of the PTX text
   uint64_t issued = 0;            ///< machine instructions, as the schedule counts them
@@ -17,8 +16,8 @@ struct WarpTimes {
   Cycle issue_stalls = 0;         ///< cycles waited for issue slots
   Cycle shared_stalls = 0;        ///< for values from shared memory
   Cycle global_stalls = 0;        ///< for values from device memory
-  Cycle shared_queue_stalls = 0;  ///< for a place in the queue of accesses to shared memory
-  Cycle global_queue_stalls = 0;  ///< the same of accesses to device memory
+  Cycle shared_queue_stalls = 0;  ///< for a slot in the queue of accesses to shared memory
+  Cycle global_queue_stalls = 0;  ///< likewise for device memory
   Cycle ended = 0;                ///< when its last lane has exited
 };
 

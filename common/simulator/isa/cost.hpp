@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What an instruction form costs a warp's scheduler: the instructions that ptxas makes of it, the
-/// pipe that they occupy and how long their result takes. Counted in code that ptxas made of small
+/// Cost of an instruction form for a warp's scheduler: the instructions that ptxas makes of it, the
+/// pipe that they occupy and the latency of their result. Counted in code that ptxas made of small
 /// kernels for sm_90a and sm_100a; how long a pipe takes is in the machine's TimingTable.
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace ptx {
 struct Instruction;
 }
 
-/// What executes the instructions of a warp, one set for each scheduler.
+/// The execution pipes of a warp, one set for each scheduler.
 enum class Pipe : uint8_t {
-  none,        ///< nothing is left of it: a renamed register, an operand from the constant bank
+  none,        ///< removed by ptxas: a renamed register, an operand from the constant bank
   alu,         ///< logic, shifts, comparisons, selections, conversions to narrow floats
   add,         ///< integer additions: ptxas gives them to the alu or to the multiplier
   fma,         ///< f32
-  multiply,    ///< integer multiplications, and what ptxas gives them
+  multiply,    ///< integer multiplications, and whatever ptxas assigns to them
   half,        ///< f16 and bf16
   wide,        ///< f64
   special,     ///< exponentials, reciprocals, conversions between integers and floats
@@ -37,15 +37,15 @@ struct Cost {
   Pipe pipe = Pipe::alu;
   uint8_t instructions = 1;   ///< issue slots
   uint8_t on_pipe = 1;        ///< how many of them the pipe executes
-  uint16_t extra_cycles = 0;  ///< latency beyond the pipe's, where they wait for each other
+  uint16_t extra_cycles = 0;  ///< latency beyond the pipe's, where they depend on each other
 
   /// One instruction of a pipe.
   [[nodiscard]] static constexpr Cost one(Pipe pipe) { return {.pipe = pipe}; }
-  /// Two that don't wait for each other: the halves of 64 bits.
+  /// Two independent ones: the halves of 64 bits.
   [[nodiscard]] static constexpr Cost two(Pipe pipe) {
     return {.pipe = pipe, .instructions = 2, .on_pipe = 2};
   }
-  /// A sequence in which each instruction waits for the one before.
+  /// A sequence in which each instruction depends on the one before.
   [[nodiscard]] static constexpr Cost chain(Pipe pipe, uint8_t count, uint16_t latency) {
     return {.pipe = pipe, .instructions = count, .on_pipe = count, .extra_cycles = latency};
   }
@@ -63,7 +63,7 @@ class CostOf {
   using Function = Cost (*)(const Modifiers&, const ptx::Instruction&);
   /// As the form's effect says: one instruction of the alu, or one that is handed to a unit.
   constexpr CostOf() = default;
-  /// The same always.
+  /// The same for all modifiers.
   constexpr CostOf(Cost cost) : narrow_(cost), is_given_(true) {}
   /// For types of up to 32 bits, and of 64.
   constexpr CostOf(Cost narrow, Cost wide)

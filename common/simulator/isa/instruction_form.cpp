@@ -66,7 +66,7 @@ const FormMatch& match_of(std::string_view opcode) {
   static std::unordered_map<std::string, FormMatch, TextHash, std::equal_to<>> known;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(opcode); found != known.end()) return found->second;
-  // Opcodes that do not exist are not kept: there is no end to them.
+  // Unknown opcodes are not cached: their number is unlimited.
   std::optional<FormMatch> match = find_form(opcode);
   if (!match.has_value()) return inexact_match(opcode);
   return known.emplace(opcode, std::move(*match)).first->second;

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// One record per instruction form: all that the simulator knows of it. A part of the program that
-/// wants to know something of an instruction asks its record; only this folder and the handlers'
-/// families read an opcode's text.
+/// One record per instruction form with all properties that the simulator uses. A part of the
+/// program that needs a property of an instruction reads it there; only this folder and the
+/// handlers' families read an opcode's text.
 
 #include <cstdint>
 #include <optional>
@@ -17,8 +17,8 @@ namespace bw::sim {
 
 class Binder;
 
-/// A property of a form: the same for all its modifiers, or a function of those that were matched.
-/// It has no default, so that each record says it.
+/// A property of a form: the same for all its modifiers, or a function of the matched ones. It has
+/// no default, so that each record states it.
 template <class Property>
 class ByModifiers {
  public:
@@ -39,15 +39,15 @@ class ByModifiers {
 /// Decodes the operands of a form.
 using BindFunction = void (*)(Binder&);
 
-/// An instruction form. What the fields' types can say is in vocabulary.hpp.
+/// An instruction form. The values of the fields' types are in vocabulary.hpp.
 struct InstructionForm {
   std::string_view base;  ///< leading fixed part: "ld", "cp.async.bulk.tensor", "mbarrier.init"
   std::string_view modifiers;  ///< the grammar of modifiers.hpp
   BindFunction bind;           ///< nullptr: recognised, refused by name at launch
-  ByModifiers<Effect> effect;  ///< who else sees what the form does
+  ByModifiers<Effect> effect;  ///< who observes the form's effects
   uint16_t cycles;             ///< issue cost without a timing model, from clock/costs.hpp
   bool awaits_loads = false;   ///< without a timing model: Instruction::awaits both
-  CostOf cost = {};            ///< with a timing model; by the effect where nothing else is said
+  CostOf cost = {};            ///< with a timing model; by the effect unless stated
   std::string_view section;    ///< PTX ISA section; what faults of the form cite
   /// How many leading operands are destinations: 0 for stores, branches, barriers and the like. An
   /// address is never one: its base is read.
@@ -56,18 +56,18 @@ struct InstructionForm {
   bool writes_later = false;           ///< its unit writes the destinations until a wait returns
   bool takes_wider_registers = false;  ///< PTX ISA, "Operand Size Exceeding Instruction-Type Size"
   Transfer transfer = Transfer::none;  ///< where control goes
-  Unit unit = Unit::core;              ///< which unit carries it out, waits or is waited for
+  Unit unit = Unit::core;              ///< the unit that executes it, waits or is waited for
   Ordering ordering = Ordering::none;  ///< how it orders threads and units
-  Lifetime lifetime = Lifetime::none;  ///< what it does with an object of its unit
-  Memory memory = Memory::none;        ///< what it does with memory
+  Lifetime lifetime = Lifetime::none;  ///< its effect on an object of its unit
+  Memory memory = Memory::none;        ///< its access to memory
   Spaces spaces = Spaces::as_written;  ///< in which state spaces
-  Carry carry = Carry::none;           ///< what it does with the carry flag
+  Carry carry = Carry::none;           ///< its use of the carry flag
   Crossing crossing = Crossing::free;  ///< what ptxas moves across it
   Operation operation = Operation::other;           ///< what it computes
   ByModifiers<Machines> machines = kOnAllMachines;  ///< which machines have it
-  std::string_view unit_name = {};  ///< what reports call an operation of its unit; else `base`
+  std::string_view unit_name = {};  ///< the name of its unit's operation in reports; else `base`
 
-  /// What reports call an operation of its unit.
+  /// The name of its unit's operation in reports.
   [[nodiscard]] const char* operation_name() const {
     return unit_name.empty() ? base.data() : unit_name.data();
   }
@@ -75,7 +75,7 @@ struct InstructionForm {
 
 /// The forms of one subject, in the order in which they are tried.
 struct FormFamily {
-  std::string_view subject;                ///< what the site's tables call their page
+  std::string_view subject;                ///< the name of their page in the site's tables
   std::span<const InstructionForm> forms;  ///< the forms
 
   /// The first form.
@@ -91,7 +91,7 @@ struct FormFamily {
 struct FormMatch {
   const InstructionForm* form = nullptr;  ///< the form
   Modifiers modifiers = {};               ///< as they matched
-  /// Whether the modifiers fit. Where they do not, `form` is the first one of the opcode's base, so
+  /// Whether the modifiers fit. If they do not, `form` is the first one of the opcode's base, so
   /// that control flow can be followed; a launch refuses the instruction.
   bool is_exact = true;
 
@@ -103,8 +103,8 @@ struct FormMatch {
   [[nodiscard]] uint8_t accessed_spaces() const;
   /// Whether a load reads memory that the kernel does not write (.nc).
   [[nodiscard]] bool reads_constants() const;
-  /// Whether it is a load from the CTA's own shared memory whose opcode says nothing else: no
-  /// order, scope, vector or cache operator.
+  /// Whether it is a load from its CTA's own shared memory without further modifiers: no order,
+  /// scope, vector or cache operator.
   [[nodiscard]] bool is_plain_shared_load() const;
   /// Bytes that a lane accesses.
   [[nodiscard]] uint32_t access_bytes() const;
@@ -116,14 +116,14 @@ struct FormMatch {
   [[nodiscard]] bool is_integer_of(size_t bytes) const;
 };
 
-/// The form that an opcode fits, with its modifiers; nullopt where none does.
+/// The form that an opcode fits, with its modifiers; nullopt if none does.
 [[nodiscard]] std::optional<FormMatch> find_form(std::string_view opcode);
 
-/// The same, found once for each opcode of the process. An opcode that fits no form gets the first
+/// Likewise, found once for each opcode of the process. An opcode that fits no form gets the first
 /// one of its base, or no_match(), and is not exact.
 [[nodiscard]] const FormMatch& match_of(std::string_view opcode);
 
-/// What is said of an opcode that is not in the table.
+/// The match of an opcode that is not in the table.
 [[nodiscard]] const FormMatch& no_match();
 
 // Opcodes of the instructions that the layers below the machine write themselves.

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The order and scope that an instruction's modifiers say (PTX ISA, "Memory Consistency Model":
-/// .sem and .scope).
+/// The order and scope in an instruction's modifiers (PTX ISA, "Memory Consistency Model": .sem and
+/// .scope).
 
 #include <cstdint>
 

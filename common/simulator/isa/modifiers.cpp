@@ -88,7 +88,7 @@ MemoryOrder Modifiers::order() const {
       {"acquire", MemoryOrder::acquire}, {"release", MemoryOrder::release},
       {"acq_rel", MemoryOrder::acq_rel}, {"sc", MemoryOrder::sc},
       {"mmio", MemoryOrder::mmio},       {"volatile", MemoryOrder::is_volatile}};
-  // The last one counts: .mmio may stand before a release.
+  // The last one counts: .mmio may precede a release.
   MemoryOrder found = MemoryOrder::unspecified;
   for (const auto& [group, modifier] : matches)
     for (const auto& [name, order] : kOrders)

@@ -1,13 +1,13 @@
 #pragma once
 /// \file
-/// What the record of an instruction form can say: the words that every part of the simulator asks
-/// for instead of reading an opcode.
+/// Values of an instruction form's properties: the words that every part of the simulator uses
+/// instead of reading an opcode.
 
 #include <cstdint>
 
 namespace bw::sim {
 
-/// Who else can see what an instruction does, and so which order it must keep.
+/// Scope of an instruction's effects, and so the order that it must keep.
 enum class Effect : uint8_t {
   lane,     ///< only its own warp, and it touches nothing but registers (LaneHandler): it runs
             ///< ahead of simulated time
@@ -29,7 +29,7 @@ enum class Transfer : uint8_t {
   branch,           ///< to one label
   indexed_branch,   ///< to one label of a table
   call,             ///< into a function, and back to the next instruction
-  function_return,  ///< out of the function; out of the kernel where nothing has called it
+  function_return,  ///< out of the function; out of the kernel if it was not called
   thread_exit,      ///< the thread ends
   trap,             ///< the launch ends with an error
 };
@@ -48,7 +48,7 @@ enum class Transfer : uint8_t {
   return branches(transfer) || leaves(transfer);
 }
 
-/// The unit that carries a form out, or whose operations the form waits for or orders.
+/// The unit that executes a form, or whose operations the form waits for or orders.
 enum class Unit : uint8_t {
   core,            ///< the warp's own pipes and its path to memory
   mbarrier,        ///< barrier objects in shared memory
@@ -63,7 +63,7 @@ enum class Unit : uint8_t {
   tensor_store,    ///< stores from registers to Tensor Memory
 };
 
-/// How a form orders what threads and units do.
+/// How a form orders operations of threads and units.
 enum class Ordering : uint8_t {
   none,
   wait,        ///< returns when operations of its unit have completed
@@ -76,14 +76,14 @@ enum class Ordering : uint8_t {
   election,    ///< lanes of a warp act together, and memory is not ordered
 };
 
-/// What a form does with an object that lives for some time: an mbarrier, columns of Tensor Memory.
+/// A form's effect on an object with a lifetime: an mbarrier, columns of Tensor Memory.
 enum class Lifetime : uint8_t {
   none,
   begins,  ///< initialises or allocates it
   ends,    ///< invalidates or frees it
 };
 
-/// What a form does with memory.
+/// A form's access to memory.
 enum class Memory : uint8_t {
   none,
   load,          ///< each lane reads at its own address
@@ -92,11 +92,11 @@ enum class Memory : uint8_t {
   store,         ///< each lane writes at its own address
   matrix_store,  ///< the lanes write a matrix together
   fill,          ///< writes one value to a range
-  copy,          ///< reads one place and writes another
-  update,        ///< reads, computes and writes the same place
+  copy,          ///< reads one location and writes another
+  update,        ///< reads, computes and writes the same location
 };
 
-/// Whether a form reads memory and leaves it as it is.
+/// Whether a form reads memory without changing it.
 [[nodiscard]] constexpr bool is_load(Memory memory) {
   return memory == Memory::load || memory == Memory::uniform_load || memory == Memory::matrix_load;
 }
@@ -109,9 +109,9 @@ inline constexpr uint8_t kSharedSpace = 1;  ///< shared memory
 inline constexpr uint8_t kGlobalSpace = 2;  ///< device memory
 inline constexpr uint8_t kLocalSpace = 4;   ///< the thread's own memory
 inline constexpr uint8_t kAllSpaces = kSharedSpace | kGlobalSpace | kLocalSpace;  ///< any of them
-/// Which state spaces a form accesses.
+/// State spaces that a form accesses.
 enum class Spaces : uint8_t {
-  as_written,  ///< the modifier says it; all of them where there is none
+  as_written,  ///< given by the modifier; all of them without one
   shared,      ///< shared memory, whatever the modifiers say
 };
 
@@ -121,7 +121,7 @@ inline constexpr Machines kOnHopper = 1;                              ///< sm_90
 inline constexpr Machines kOnBlackwell = 2;                           ///< sm_100a
 inline constexpr Machines kOnAllMachines = kOnHopper | kOnBlackwell;  ///< both
 
-/// Which other instructions ptxas moves across a form, in the code that it makes.
+/// Instructions that ptxas moves across a form, in its machine code.
 enum class Crossing : uint8_t {
   free,        ///< whatever is independent of it
   arithmetic,  ///< arithmetic in registers only
@@ -135,7 +135,7 @@ enum class Carry : uint8_t {
   reads,   ///< and writes it where it has the modifier .cc
 };
 
-/// What a form computes, as far as ptxas fuses it with its neighbours or follows its value.
+/// A form's computation, as far as ptxas fuses it with its neighbours or follows its value.
 enum class Operation : uint8_t {
   other,
   move,

@@ -63,7 +63,7 @@ Fault exited_cta(const Cta& cta, Access access) {
           .hardware_accepts = access != Access::read};
 }
 
-/// Without a look at whether the CTA has exited.
+/// Without checking whether the CTA has exited.
 SharedPlace find_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
                         size_t alignment_bytes) {
   const Strand& strand = site.strand;
@@ -78,7 +78,7 @@ SharedPlace find_shared(const Site& site, AddressSpace space, uint64_t address, 
   const uint32_t rank = shared >> kSharedRankShift;
   const uint32_t offset = shared & kSharedOffsetMask;
   Cluster& cluster = *strand.cluster;
-  // An address without rank bits names rank 0; in .shared::cta form it can only mean the own CTA.
+  // An address without rank bits names rank 0; in .shared::cta form it can only mean its own CTA.
   Cta* cta = nullptr;
   if (space == AddressSpace::shared_cta && (rank == strand.cta->rank || rank == 0)) {
     cta = strand.cta;
@@ -210,7 +210,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
   return allocation.address != memory.parameter_buffer();
 }
 
-/// No allocation holds the bytes: what lies there, in the reader's terms.
+/// No allocation holds the bytes: what is there in the reader's terms.
 [[noreturn]] void fault_outside(const Site& site, uint64_t address, size_t bytes) {
   const DeviceMemory& memory = site.strand.cluster->memory();
   Fault fault{.code = FaultCode::global_out_of_bounds,
@@ -220,7 +220,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
               .fix = "check the index and the size of the buffer",
               .section = kNotFromPtxIsa,
               .device_error = DeviceError::illegal_address};
-  // The guard gap behind an allocation is not what was freed there before.
+  // The guard gap after an allocation is not what was freed there before.
   const Allocation* const near = memory.nearest_below(address);
   const bool is_overrun = near != nullptr && address - near->address < near->size_bytes;
   if (const Allocation* const freed = memory.find_freed(address); freed != nullptr && !is_overrun) {
@@ -246,7 +246,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
   site.fault(std::move(fault));
 }
 
-/// A generic address below 4 GiB that is no shared memory of this cluster.
+/// A generic address below 4 GiB outside this cluster's shared memory.
 [[noreturn]] void fault_wild(const Site& site, uint64_t address, size_t bytes) {
   constexpr uint64_t kNullPage = 4096;
   const bool is_null = address < kNullPage;
@@ -267,7 +267,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
               .device_error = DeviceError::illegal_address});
 }
 
-/// Whether a zero-extended 32-bit address lies in the shared memory of a CTA of the cluster.
+/// Whether a zero-extended 32-bit address is in the shared memory of a CTA of the cluster.
 bool is_in_cluster(Cluster& cluster, uint64_t address, size_t bytes) {
   const auto rank = static_cast<uint32_t>(address >> kSharedRankShift);
   const uint64_t offset = address & kSharedOffsetMask;
@@ -315,7 +315,7 @@ std::byte* resolve(const Site& site, AddressSpace space, uint64_t address, size_
       return resolve_local(site, address, bytes);
     default:
       check_alignment(site, address, alignment_bytes);
-      // Of global memory the report names the warp.
+      // For global memory the report names the warp.
       return resolve_global({site.strand, site.instruction, kAllLanes}, address, bytes, access);
   }
 }

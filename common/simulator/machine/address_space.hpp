@@ -68,42 +68,41 @@ enum class Access : uint8_t { read, write, read_write };
 [[nodiscard]] std::byte* resolve(const Site& site, AddressSpace space, uint64_t address,
                                  size_t bytes, size_t alignment_bytes, Access access);
 
-/// A place in some CTA's shared memory of the own cluster.
+/// A location in the shared memory of a CTA of the same cluster.
 struct SharedPlace {
   Cta* cta = nullptr;
   uint32_t offset_bytes = 0;  ///< within the CTA's window (includes the reserved bytes)
 };
 
 /// Resolves a 32-bit shared-window address or a generic one to CTA and offset; checks like
-/// `resolve`. For shared_cta the rank bits must name the own CTA.
+/// `resolve`. For shared_cta the rank bits must name the site's CTA.
 [[nodiscard]] SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address,
                                          size_t bytes, size_t alignment_bytes,
                                          Access access = Access::write);
 
-/// The same of an mbarrier of `bytes` bytes. Whether its CTA has exited is left to the unit that
-/// operates on it, now or when the operation arrives there.
+/// Likewise for an mbarrier of `bytes` bytes. Whether its CTA has exited is checked by the unit
+/// that operates on it, now or when the operation arrives there.
 [[nodiscard]] SharedPlace resolve_mbarrier(const Site& site, AddressSpace space, uint64_t address,
                                            size_t bytes);
 
-/// Notes that the site writes (or has ordered to be written) bytes of a CTA's shared memory;
+/// Records that the site writes (or has ordered a write of) bytes of a CTA's shared memory;
 /// resolve_shared does so for Access::write.
 void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t bytes);
-/// What such a note says of the site, for who makes many of them.
+/// The site's part of such a record, for callers that make many.
 [[nodiscard]] SharedContents::Writer writer_at(const Site& site);
 
-/// The fault of reading bytes of shared memory of which nothing has written some. `use`: what needs
-/// them, "this reads"; `load`: what has read them, where that is another instruction.
+/// The fault of reading bytes of shared memory that were partly never written. `use`: what needs
+/// them, "this reads"; `load`: the instruction that read them, if it is another one.
 [[nodiscard]] Fault unwritten_shared(const Cta& cta, uint32_t offset_bytes, size_t bytes,
                                      const std::string& use, const Strand& strand,
                                      const Instruction* load = nullptr);
 
-/// A fault at the level isa, a warning at the other, where nothing has written some of these bytes.
+/// A fault at the level isa, a warning at the other, if some of these bytes were never written.
 void require_written(const Site& site, const Cta& cta, uint32_t offset_bytes, size_t bytes,
                      const std::string& use);
 
-/// A warning where nothing has written some bytes of a row of a matrix at `row`, in the shared
-/// memory of the site's CTA: rows that only pad a matrix come to nothing, so reading them is no
-/// fault.
+/// A warning if some bytes of a matrix's row at `row`, in the shared memory of the site's CTA, were
+/// never written: rows that only pad a matrix have no effect, so reading them is not a fault.
 void warn_of_unwritten_row(const Site& site, const std::byte* row, size_t bytes);
 
 /// Host pointer to global memory; checks bounds and writability. Throws SimulationError{contract},

@@ -43,22 +43,22 @@ uint64_t literal_bits(const ptx::Operand& operand, ScalarType type) {
   return operand.value;
 }
 
-/// What a register of so many bits is called in a report; 0: a predicate.
+/// The name of a register of this size in a report; 0: a predicate.
 std::string register_text(size_t bytes) {
   return bytes == 0 ? "a predicate" : fmt::format("a register of {} bits", 8 * bytes);
 }
 
-/// Whether a register of `bytes` a lane may stand where the form has `wanted`. A handler takes the
-/// operand for an array of its type, so another width would be other lanes' values or the register
-/// behind it.
+/// Whether a register of `bytes` a lane fits where the form has `wanted`. A handler takes the
+/// operand for an array of its type, so another width would read other lanes' values or the next
+/// register.
 bool fits(size_t bytes, size_t wanted, const InstructionForm& form) {
-  // 8-bit values lie in registers of 16 bits, the smallest that there are.
+  // 8-bit values are in registers of 16 bits, the smallest ones.
   const size_t least = wanted == 1 ? 2 : wanted;
   if (bytes == least) return true;
   return bytes > least && least != 0 && form.takes_wider_registers;
 }
 
-/// What a report says of a register that does not fit.
+/// A report's text about a register that does not fit.
 std::string misfit(size_t bytes, size_t wanted, const char* role) {
   return fmt::format("has {} as its {}, where the form takes {}", register_text(bytes), role,
                      register_text(wanted == 1 ? 2 : wanted));

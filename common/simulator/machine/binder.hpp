@@ -61,8 +61,8 @@ class Binder {
     return reference;
   }
 
-  /// Throws SimulationError{unsupported} that names the instruction, its place and the PTX ISA
-  /// section of its row.
+  /// Throws SimulationError{unsupported} that names the instruction, its source line and the PTX
+  /// ISA section of its row.
   [[noreturn]] void refuse(std::string what, std::string fix) const;
 
   [[nodiscard]] KernelBuilder& builder() { return builder_; }
@@ -72,9 +72,9 @@ class Binder {
   KernelBuilder& builder_;
 };
 
-/// Throws std::logic_error, naming the form, unless a handler of this type may stand for a form of
-/// the effect: a form of effect `lane` has a LaneHandler; one that others see has a StrandHandler;
-/// of effect `warp` may be either, as the operands say (`mov` of a register or of `%clock`).
+/// Throws std::logic_error, naming the form, unless its effect allows a handler of this type:
+/// `lane` takes a LaneHandler, an effect that others see a StrandHandler, and `warp` either,
+/// depending on the operands (`mov` of a register or of `%clock`).
 void check_handler(const InstructionForm& form, Effect effect, const Handler& handler);
 
 }  // namespace bw::sim

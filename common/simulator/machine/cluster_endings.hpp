@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What clusters leave behind when they end, handed on cluster by cluster whatever order they end
-/// in: the text of device-side printf, and their observers.
+/// Results of ended clusters, passed on in cluster order whatever order they end in: the text of
+/// device-side printf, and their observers.
 
 #include <cstdint>
 #include <cstdio>
@@ -14,29 +14,29 @@
 
 namespace bw::sim {
 
-/// Hands on what clusters leave behind, in their order.
+/// Passes on the results of clusters, in their order.
 class ClusterEndings {
  public:
-  /// What a cluster leaves behind.
+  /// Results of a cluster.
   struct Ending {
     std::string output;      ///< what its threads printed
-    ObserverList observers;  ///< who is told what happens
+    ObserverList observers;  ///< to be notified
     RunStatus status = RunStatus::finished;
   };
 
-  /// `independent`: clusters cannot see each other. Then which clusters after a failed one have run
-  /// depends on the host's threads, so nothing of them is handed on.
+  /// `independent`: clusters cannot see each other. Then it depends on the host's threads which
+  /// clusters after a failed one have run, so none of their results are passed on.
   explicit ClusterEndings(bool independent) : independent_(independent) {}
   ClusterEndings(const ClusterEndings&) = delete;
   ClusterEndings& operator=(const ClusterEndings&) = delete;
-  /// A launch that ends early by a fault still hands on what its clusters left.
+  /// A launch that a fault ends early still passes on its clusters' results.
   ~ClusterEndings() {
     for (const auto& [cluster, ending] : waiting_) hand_on(ending);
     std::fflush(stdout);
   }
 
-  /// Prints what a running cluster has printed so far, if every cluster before it has ended: output
-  /// without end is noticed while it grows. Any host thread.
+  /// Prints a running cluster's output so far, if every cluster before it has ended: endless output
+  /// is noticed while it grows. Any host thread.
   void print_early(uint64_t cluster, std::string& output) {
     const std::lock_guard lock(mutex_);
     if (cluster != next_ || failed_) return;
@@ -45,7 +45,7 @@ class ClusterEndings {
     output.clear();
   }
 
-  /// A cluster has ended. It is handed on when every cluster before it has ended too. Any host
+  /// A cluster has ended. It is passed on when every cluster before it has ended too. Any host
   /// thread.
   void finish(uint64_t cluster, Ending ending) {
     const std::lock_guard lock(mutex_);

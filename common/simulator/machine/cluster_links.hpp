@@ -10,8 +10,8 @@
 
 namespace bw::sim {
 
-/// Whether they can. What only writes, or asks launch control, tells no cluster of another one:
-/// reading is what it takes, by an atomic or a strong load.
+/// Whether they can. Writes and requests of launch control do not inform another cluster: that
+/// takes a read, by an atomic or a strong load.
 [[nodiscard]] inline bool are_clusters_linked(const Grid& grid) {
   if (!grid.lockstep()) return false;
   const Kernel& kernel = grid.kernel();

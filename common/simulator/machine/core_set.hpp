@@ -8,7 +8,7 @@
 
 namespace bw::sim {
 
-/// The cores that the calling thread may run on when it is made. Linux only, as the simulator is.
+/// The cores available to the calling thread at construction. Linux only, like the simulator.
 class CoreSet {
  public:
   CoreSet() : known_(sched_getaffinity(kCallingThread, sizeof cores_, &cores_) == 0) {}

@@ -154,7 +154,7 @@ uint64_t Device::code_since(const std::string& kernel, uint64_t bytes, uint64_t 
   const bool is_known = before < recent_code_.size();
   if (is_known) recent_code_.erase(recent_code_.begin() + static_cast<std::ptrdiff_t>(before));
   recent_code_.insert(recent_code_.begin(), {kernel, bytes});
-  // What lies behind more code than that is lost.
+  // Code beyond that amount is lost.
   uint64_t sum = 0;
   const auto lost = std::find_if(recent_code_.begin(), recent_code_.end(), [&](const auto& one) {
     sum += one.second;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The simulated device: memory, modules, launches. What the CUDA runtime replacement and tests
-/// talk to.
+/// The simulated device: memory, modules, launches. The interface for the CUDA runtime replacement
+/// and for tests.
 
 #include <cstddef>
 #include <map>
@@ -37,76 +37,74 @@ class Device {
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] Settings& settings() { return settings_; }
   [[nodiscard]] DeviceMemory& memory() { return memory_; }
-  /// What the units keep.
   [[nodiscard]] const UnitFactory& units() const { return units_; }
 
   /// Parses PTX text and places its variables. Throws SimulationError, also for PTX that was
   /// compiled for a target that this machine does not run.
   LoadedModule& load(std::string_view ptx_text, std::string name);
-  /// The same for a module that was parsed, or linked of several.
+  /// Likewise for a module that was parsed, or linked from several.
   LoadedModule& load(std::unique_ptr<ptx::Module> module);
-  /// Ends a module: its kernels and the memory of its variables are gone. False when it is none.
+  /// Unloads a module: frees its kernels and variables. False if it is not loaded.
   bool unload(const LoadedModule& module);
 
   /// Decodes an entry of a module once. Throws SimulationError.
   const Kernel& kernel(const LoadedModule& module, std::string_view name);
 
-  /// Adds an observer to the launches to come.
+  /// Adds an observer to future launches.
   void observe(std::unique_ptr<LaunchObserver> observer) {
     observers_.push_back(std::move(observer));
   }
-  /// Who is told what happens.
   [[nodiscard]] const std::vector<std::unique_ptr<LaunchObserver>>& observers() const {
     return observers_;
   }
 
-  /// Runs a kernel to its end, or until a cluster is stuck: LaunchResult::status says which, and
-  /// who launches explains it. `arguments` holds one pointer per parameter, to its value.
+  /// Runs a kernel to its end, or until a cluster is stuck: LaunchResult::status says which; the
+  /// caller explains it. `arguments` holds one pointer per parameter, to its value.
   LaunchResult launch(const Kernel& kernel, const LaunchConfiguration& configuration,
                       std::span<const void* const> arguments);
 
-  /// Goes on with a launch that has ended as RunStatus::waiting.
+  /// Resumes a launch that ended as RunStatus::waiting.
   LaunchResult go_on(const std::shared_ptr<Grid>& grid);
 
   /// CTAs of this shape that fit on one SM.
   [[nodiscard]] Occupancy occupancy(const Kernel& kernel, uint32_t threads_per_block,
                                     size_t dynamic_shared_bytes) const;
 
-  /// Clusters of this size that are resident at once, where an SM holds `ctas_per_sm` CTAs.
+  /// Clusters of this size that are resident at once if an SM holds `ctas_per_sm` CTAs.
   [[nodiscard]] uint64_t resident_clusters(uint32_t ctas_per_sm, uint64_t cluster_ctas) const {
     return sim::resident_clusters(*settings_.machine, settings_.sm_count, ctas_per_sm,
                                   cluster_ctas);
   }
 
-  /// What launches have let pass since somebody took it from here to tell the reader.
+  /// Warnings of launches that no caller has taken from here to report yet.
   [[nodiscard]] std::vector<Warning>& warnings() { return warnings_; }
-  /// What the last launch that ended took.
+  /// Resources of the last launch that ended.
   [[nodiscard]] const LaunchResult& last_launch() const { return last_launch_; }
   /// The number of a launch that begins now, from 0.
   [[nodiscard]] uint64_t next_launch() { return launches_++; }
   /// Simulated time since the device came up, in cycles; launches advance it.
   [[nodiscard]] Cycle clock() const { return clock_; }
   /// With a timing model: the host has waited for the device, so that the next launch finds it idle
-  /// and not yet told of the launch.
+  /// and unannounced.
   void become_idle() { before_ = Before::nothing; }
-  /// With a timing model: the device takes the time behind what it did before. It has been told
-  /// of the next launch meanwhile.
+  /// With a timing model: the device takes a timestamp after its earlier work. The next launch is
+  /// announced to it by then.
   void take_time() {
     if (before_ == Before::a_launch) before_ = Before::a_point_of_time;
   }
-  /// A kernel with so many bytes of code is launched: how many were executed since it was launched
-  /// last, its own with them, or the greatest number if these are more than `most_bytes`.
+  /// A kernel with this much code is launched. Returns the bytes of code executed since its last
+  /// launch, its own included, or the greatest number if they exceed `most_bytes`.
   [[nodiscard]] uint64_t code_since(const std::string& kernel, uint64_t bytes, uint64_t most_bytes);
-  /// With a timing model: what the L2 cache holds, else null. Who writes to the memory from outside
-  /// tells it.
+  /// With a timing model: the contents of the L2 cache, else null. Writers from outside must report
+  /// to it.
   [[nodiscard]] L2Cache* l2_cache();
 
  private:
-  /// What the device did last when a launch comes to it.
+  /// What the device did before a launch.
   enum class Before : uint8_t { nothing, a_point_of_time, a_launch };
 
   LaunchResult run(const std::shared_ptr<Grid>& grid);
-  /// What a launch takes beside its CTAs.
+  /// Cycles of a launch in addition to its CTAs'.
   [[nodiscard]] Cycle launch_overhead(const TimingTable& times, const Grid& grid) const;
 
   Settings settings_;

@@ -25,8 +25,7 @@ constexpr size_t kLargestPoisonedBytes = size_t{64} << 20;
 }  // namespace
 
 DeviceMemory::DeviceMemory(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
-  void* const hint =
-      reinterpret_cast<void*>(kPreferredBase);  // a hint only: another place works too
+  void* const hint = reinterpret_cast<void*>(kPreferredBase);  // a hint only: another one works too
   void* const range = mmap(hint, capacity_bytes_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {

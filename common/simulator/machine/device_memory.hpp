@@ -3,8 +3,8 @@
 /// Global memory: allocations in one reserved range of the host's address space.
 ///
 /// A device address is the host address of the same byte, so copies and units work on plain
-/// pointers. The range lies at a fixed place when the host allows it, so addresses in reports are
-/// the same in every run.
+/// pointers. The range has a fixed address when the host allows it, so addresses in reports are the
+/// same in every run.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Allocation {
 /// do).
 class DeviceMemory {
  public:
-  /// Of so many bytes of address space.
+  /// For this many bytes of address space.
   explicit DeviceMemory(size_t capacity_bytes);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
@@ -41,17 +41,17 @@ class DeviceMemory {
   /// guard gap follows each allocation, so small overruns are seen.
   [[nodiscard]] uint64_t allocate(size_t size_bytes, std::string description,
                                   size_t alignment_bytes = 256, bool writable = true);
-  /// Frees an allocation by its start address; false when there is none.
+  /// Frees an allocation by its start address; false if there is none.
   bool free(uint64_t address);
-  /// Lets kernels reach memory of the host's, outside of the device's range, until `forget`. False,
-  /// and nothing happens, where it overlaps what they can reach already.
+  /// Lets kernels reach host memory outside of the device's range, until `forget`. Does nothing and
+  /// returns false where it overlaps memory that they can already reach.
   bool adopt(uint64_t address, size_t size_bytes, std::string description);
-  /// Ends that; false when nothing was adopted there.
+  /// Ends that; false if nothing was adopted there.
   bool forget(uint64_t address);
   /// The allocation that holds the address, or nullptr.
   [[nodiscard]] const Allocation* find(uint64_t address) const;
-  /// The last allocation that held the address and was freed, or nullptr. Nullptr as well once the
-  /// memory is another allocation's.
+  /// The last allocation that held the address and was freed, or nullptr; also nullptr once another
+  /// allocation has the memory.
   [[nodiscard]] const Allocation* find_freed(uint64_t address) const;
   /// The closest allocation below the address for messages, or nullptr.
   [[nodiscard]] const Allocation* nearest_below(uint64_t address) const;
@@ -60,9 +60,9 @@ class DeviceMemory {
   [[nodiscard]] size_t capacity_bytes() const { return capacity_bytes_; }
   /// Bytes that are allocated.
   [[nodiscard]] size_t used_bytes() const { return used_bytes_; }
-  /// Where a launch's parameters lie; one buffer, because launches run one after the other.
+  /// Address of a launch's parameters; one buffer, because launches are serialised.
   [[nodiscard]] uint64_t parameter_buffer() const { return parameter_buffer_; }
-  /// Whether an address is the device's.
+  /// Whether an address is in the device's range.
   [[nodiscard]] bool in_arena(uint64_t address) const { return address - base_ < capacity_bytes_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What happens next in a cluster, by simulated time.
+/// Pending events of a cluster, by simulated time.
 
 #include <algorithm>
 #include <compare>
@@ -42,7 +42,7 @@ struct Event {
 };
 
 /// A binary heap of events, earliest first; the time limits of waits, most of which are cancelled,
-/// stand apart in a sorted vector: new ones belong near its end, and there are few.
+/// are in a separate sorted vector: new ones belong near its end, and there are few.
 class EventQueue {
  public:
   /// Whether nothing is left.
@@ -57,17 +57,17 @@ class EventQueue {
   /// Strands that will run, those at a time limit not counted.
   [[nodiscard]] size_t ready_strands() const { return ready_strands_; }
 
-  /// Lets a strand go on at that time.
+  /// Resumes a strand at that time.
   void push_strand(EventTime at, Strand* strand) {
     ++ready_strands_;
     push({at, strand, false, 0});
   }
 
-  /// `strand` shall run at the limit of its wait, unless that is cancelled before.
+  /// `strand` runs at the limit of its wait, unless that is cancelled before.
   void push_time_limit(EventTime at, Strand* strand) {
     time_limits_.insert(first_limit_at(at), {at, strand, true, 0});
   }
-  /// Takes a time limit back.
+  /// Cancels a time limit.
   void cancel_time_limit(EventTime at) {
     const auto found = first_limit_at(at);
     if (found != time_limits_.end() && found->at == at) time_limits_.erase(found);
@@ -88,7 +88,7 @@ class EventQueue {
     push({at, nullptr, false, slot});
   }
 
-  /// Takes the next thing.
+  /// Pops the next event.
   Event pop() {
     if (!time_limits_.empty() && (heap_.empty() || time_limits_.front() < heap_.front())) {
       const Event limit = time_limits_.front();
@@ -117,7 +117,7 @@ class EventQueue {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
   }
 
-  /// The first limit that isn't before that time.
+  /// The first limit at or after that time.
   [[nodiscard]] std::vector<Event>::iterator first_limit_at(EventTime at) {
     return std::lower_bound(
         time_limits_.begin(), time_limits_.end(), at,

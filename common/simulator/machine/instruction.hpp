@@ -16,7 +16,7 @@ struct LaneRegisters;
 struct Strand;
 struct Instruction;
 
-/// Where the 32 lanes of a register (or of a constant, broadcast to all lanes) lie.
+/// Location of the 32 lanes of a register (or of a constant, broadcast to all lanes).
 struct Operand {
   uint32_t offset_bytes = 0;  ///< from the beginning, in bytes
   /// Bytes per lane: 2, 4, 8 or 16; 0 for a predicate, which is one LaneMask for the whole warp.
@@ -33,7 +33,7 @@ struct Operand {
 
 /// What the interpreter does after an instruction.
 enum class Flow : uint8_t {
-  next,   ///< go on with the next instruction
+  next,   ///< run the next instruction
   jump,   ///< the handler has set Strand::pc
   block,  ///< suspended (Strand::wait is set); the same instruction executes again after the
           ///< wake-up
@@ -59,7 +59,7 @@ class Handler {
   /// What executes the form.
   constexpr Handler(StrandHandler handler) : of_strand_(handler) {}
 
-  /// Whether there is none.
+  /// Whether it is empty.
   [[nodiscard]] constexpr bool empty() const {
     return of_lanes_ == nullptr && of_strand_ == nullptr;
   }
@@ -104,21 +104,21 @@ struct Instruction {
   uint8_t flags = 0;             ///< family-specific small constants
   bool has_guard = false;        ///< whether a predicate guards it
   bool guard_negated = false;    ///< whether the guard is negated
-  Effect effect = Effect::lane;  ///< who else sees what it does
-  /// Scoreboards (a bit each) whose loads have to be there before it starts: see Strand::arrives.
-  /// Without a timing model these are all loads, for stores and atomics; with one, those of what it
-  /// uses.
+  Effect effect = Effect::lane;  ///< who observes its effects
+  /// Scoreboards (a bit each) whose loads must have arrived before it starts: see Strand::arrives.
+  /// Without a timing model these are all loads, for stores and atomics; with one, those of its
+  /// sources.
   uint8_t awaits = 0;
   uint8_t scoreboard = 0;   ///< of a load, with a timing model: what counts it
   uint8_t skip_cycles = 1;  ///< issue cost where the guard lets no lane execute it
-  /// Issue slots of the stretch of instructions that ends here, to be had from the scheduler; 0
+  /// Issue slots of the stretch of instructions that ends here, requested from the scheduler; 0
   /// elsewhere, and without a timing model.
   uint16_t issue_slots = 0;
   uint16_t issued = 0;                           ///< machine instructions of that stretch
   Marks marks = Marks::compute;                  ///< what it is counted as
   MemoryOrder order = MemoryOrder::unspecified;  ///< what its modifiers say
   MemoryScope scope = MemoryScope::unspecified;  ///< what its modifiers say
-  /// With a timing model: how many loads it loads for, 0 where another loads for it.
+  /// With a timing model: loads that it performs, 0 where another one performs it.
   uint8_t merged = 1;
   uint32_t code_begin =
       0;  ///< of the stretch that ends here: its first machine instruction, counted in the kernel

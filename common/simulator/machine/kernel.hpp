@@ -22,7 +22,7 @@ class DeviceMemory;
 struct MachineDescription;
 struct TimingTable;
 
-/// A module whose global and constant variables have their place in device memory.
+/// A module whose global and constant variables were placed in device memory.
 class LoadedModule {
  public:
   /// Places the module's variables in memory.
@@ -35,21 +35,19 @@ class LoadedModule {
 
   /// The module as it was parsed.
   [[nodiscard]] const ptx::Module& ptx() const { return *module_; }
-  /// Device address of a module-scope .global or .const variable; 0 when there is none of that
-  /// name.
+  /// Device address of a module-scope .global or .const variable; 0 if it does not exist.
   [[nodiscard]] uint64_t variable_address(std::string_view name) const;
   /// A variable by its name, or nullptr.
   [[nodiscard]] const ptx::Variable* variable(std::string_view name) const;
   /// A function's instructions in the order in which the machine issues them.
   struct Schedule {
     std::vector<IssueTimes> times;      ///< one for each instruction
-    uint32_t registers_per_thread = 0;  ///< as the order of the text needs them
+    uint32_t registers_per_thread = 0;  ///< that the order of the text needs
   };
-  /// Puts the function's instructions in that order when it is called first. Null without a timing
-  /// model: the order is that of the text.
+  /// Puts the function's instructions in that order on the first call. Null without a timing model:
+  /// the order is that of the text.
   [[nodiscard]] const Schedule* schedule_of(const ptx::Function& function) const;
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
-  /// What it runs on.
   [[nodiscard]] const MachineDescription& machine() const { return machine_; }
   /// The numbers of the timing model; null without one.
   [[nodiscard]] const TimingTable* times() const { return times_; }
@@ -98,8 +96,8 @@ class Kernel {
   [[nodiscard]] const std::vector<std::byte>& constants() const { return constants_; }
   /// Registers of a warp.
   [[nodiscard]] uint32_t register_file_bytes() const { return register_file_bytes_; }
-  /// Registers of a thread: what ptxas gave the kernel's machine code where that lies beside the
-  /// PTX, else how many values the PTX holds at once.
+  /// Registers of a thread: from ptxas if the kernel's machine code accompanies the PTX, else how
+  /// many values the PTX holds at once.
   [[nodiscard]] uint32_t registers_per_thread() const { return registers_per_thread_; }
   /// Static shared memory of a CTA.
   [[nodiscard]] size_t static_shared_bytes() const { return static_shared_bytes_; }
@@ -111,7 +109,7 @@ class Kernel {
   /// Whether clusters can see each other's operations (global atomics, strong accesses, launch
   /// control), so that they advance in lockstep.
   [[nodiscard]] bool clusters_interact() const { return clusters_interact_; }
-  /// Whether CTAs that lie on one SM compete for something there (tensor memory).
+  /// Whether CTAs on one SM compete for something there (tensor memory).
   [[nodiscard]] bool shares_sm() const { return shares_sm_; }
   /// The .shared variable that holds an offset, as "name+12", or "shared memory +offset".
   [[nodiscard]] std::string describe_shared(uint32_t offset_bytes) const;

@@ -88,7 +88,7 @@ void KernelBuilder::lay_out_shared() {
   std::vector<const ptx::Variable*> used;
   for (const ptx::Instruction& instruction : function_.instructions)
     for (const ptx::Operand& operand : instruction.operands) collect_variables(operand, used);
-  // Only what the kernel names takes space; the dynamic arrays share the place after all others.
+  // Only variables that the kernel names take space; the dynamic arrays share the end.
   std::vector<const ptx::Variable*> fixed, dynamic;
   for (const auto& variable : function_.variables)
     if (variable->space == ptx::StateSpace::shared) fixed.push_back(variable.get());

@@ -19,14 +19,12 @@ namespace bw::sim {
 /// Makes a Kernel of a function.
 class KernelBuilder {
  public:
-  /// Makes a Kernel of a function.
   KernelBuilder(Kernel& kernel, const LoadedModule& module, const ptx::Function& function);
 
   /// Decodes every instruction.
   void build();
 
-  // For Binder.
-  /// Where a register lies.
+  /// For Binder: location of a register.
   [[nodiscard]] Operand register_operand(uint32_t register_index) const;
   /// Scratch storage for results written to `_`.
   [[nodiscard]] Operand sink(size_t bytes) const;
@@ -34,14 +32,14 @@ class KernelBuilder {
   [[nodiscard]] Operand constant(size_t bytes, uint64_t low, uint64_t high = 0);
   /// The address of a variable in its state space (device address, shared offset, local offset).
   [[nodiscard]] uint64_t variable_address(const ptx::Variable& variable) const;
-  /// Adds an operand to the instruction at hand.
+  /// Adds an operand to the current instruction.
   void add_operand(const Operand& operand) { current_operands_.push_back(operand); }
   /// Keeps a value as long as the kernel.
   void keep(std::shared_ptr<void> value) { kernel_.details_.push_back(std::move(value)); }
   /// Instructions that may read a destination of tcgen05.ld before tcgen05.wait::ld execute through
   /// `reader`, with a LateRead as detail.
   void check_late_reads(StrandHandler reader) { late_reader_ = reader; }
-  /// The kernel takes what the CTAs of an SM share.
+  /// The kernel uses resources that the CTAs of an SM share.
   void note_shared_sm() { kernel_.shares_sm_ = true; }
   /// Calls `finish` once, when all instructions are decoded: for families with rules about a kernel
   /// as a whole.

@@ -10,8 +10,8 @@
 
 namespace bw::sim {
 
-/// Registers, constants and the carry flag of a warp. There is no way from here to the CTA, the
-/// cluster or the time, so a handler that is given no more cannot depend on them.
+/// Registers, constants and the carry flag of a warp. They do not lead to the CTA, the cluster or
+/// the time, so a handler that gets nothing else cannot depend on them.
 struct LaneRegisters {
   std::byte* bases[2] = {nullptr, nullptr};  ///< registers, constants; index is Operand::base
   LaneMask* carry_flags = nullptr;           ///< Warp::carry
@@ -37,7 +37,7 @@ struct LaneRegisters {
   void set_carry(LaneMask active, LaneMask value) const {
     *carry_flags = (*carry_flags & ~active) | (value & active);
   }
-  /// Those active lanes whose value of an operand is not that of the lowest active lane.
+  /// Active lanes whose value of an operand differs from the lowest active lane's.
   [[nodiscard]] LaneMask lanes_that_differ(const Operand& operand, LaneMask active) const;
   /// One lane of an integer operand of any width, zero-extended.
   [[nodiscard]] uint64_t value(const Operand& operand, int lane) const;

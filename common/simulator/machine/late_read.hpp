@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// An instruction whose registers must be looked at first: it may read one before what an
-/// asynchronous operation brings is there.
+/// An instruction whose registers need a check first: it may read one before an asynchronous
+/// operation has written it.
 
 #include <cstdint>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace bw::sim {
 
-/// The detail of such an instruction: the unit that loads looks first whether the registers are
-/// still awaited (KernelBuilder::check_late_reads), then executes the original. All other
-/// instructions cost nothing.
+/// The detail of such an instruction: the unit that loads first checks whether the registers are
+/// still pending (KernelBuilder::check_late_reads), then executes the original. Other instructions
+/// cost nothing.
 struct LateRead {
   Instruction original;  ///< the instruction as it was
   /// A register that is read, and what it holds.
   struct Register {
-    Operand operand;     ///< where it lies
+    Operand operand;     ///< its location
     uint32_t index = 0;  ///< into the PTX function's registers
   };
   std::vector<Register> registers;  ///< that it reads

@@ -1,6 +1,6 @@
 /// \file
-/// Grid::run_lockstep: clusters that see each other advance in steps. What is ordered among them
-/// happens between two steps, by time and then by cluster.
+/// Grid::run_lockstep: clusters that see each other advance in steps. Ordered operations among them
+/// happen between two steps, by time and then by cluster.
 
 #include <algorithm>
 #include <atomic>
@@ -55,7 +55,7 @@ class Lockstep {
   }
 
  private:
-  /// The first clusters, where the launch does not go on.
+  /// The first clusters, unless the launch resumes.
   void begin() {
     while (grid_.now_ == 0 && running_.size() < grid_.resident_clusters()) {
       uint64_t index = 0;
@@ -90,8 +90,8 @@ class Lockstep {
     std::rethrow_exception(fault);
   }
 
-  /// At the level `races` the others go on for a while after a fault, since what they do may race
-  /// with what came before it.
+  /// At the level `races` the others continue for a while after a fault, since their later accesses
+  /// may race with earlier ones.
   void leave_faults_out(Cycle limit) {
     for (size_t i = 0; i < running_.size();) {
       if (!faults_[i]) {
@@ -114,8 +114,8 @@ class Lockstep {
            std::any_of(status_.begin(), status_.end(), [](RunStatus one) { return is_stuck(one); });
   }
 
-  /// Throws the first fault; keeps the first cluster that is stuck. Returns whether the launch goes
-  /// on with this step.
+  /// Throws the first fault; keeps the first cluster that is stuck. Returns whether the launch
+  /// continues with this step.
   bool look_at_ends() {
     for (size_t i = 0; i < running_.size(); ++i) {
       if (faults_[i]) rethrow(faults_[i]);
@@ -168,8 +168,7 @@ class Lockstep {
     grid_.l2_->step(views);
   }
 
-  /// The next cluster lies where one that has finished has lain; what that held of its SMs is given
-  /// back.
+  /// The next cluster takes the slot of a finished one, whose SM resources are released.
   void replace_finished() {
     for (size_t i = 0; i < running_.size(); ++i) {
       if (status_[i] != RunStatus::finished) continue;
@@ -216,7 +215,7 @@ class Lockstep {
     return std::all_of(running_.begin(), running_.end(),
                        [](const auto& cluster) { return cluster->ordered_operations().empty(); });
   }
-  /// All wait for what others of their SM hold, which wait as well.
+  /// All wait for resources that others on their SM hold, which wait as well.
   void end_in_deadlock() {
     result_.status = RunStatus::deadlock;
     for (const auto& cluster : running_) grid_.end(*cluster, RunStatus::deadlock);
@@ -227,7 +226,7 @@ class Lockstep {
   Grid& grid_;
   LaunchResult& result_;
   std::vector<std::unique_ptr<Cluster>>& running_;
-  std::vector<RunStatus> status_;           ///< of those that run, at the end of a step
+  std::vector<RunStatus> status_;           ///< of the running ones, at the end of a step
   std::vector<std::exception_ptr> faults_;  ///< likewise
   const bool goes_on_;                      ///< after a fault
   std::exception_ptr first_fault_;

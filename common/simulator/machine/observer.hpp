@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// What an observer of the machine is told: events, and the interface that takes them.
+/// Events of the machine, and the interface that receives them.
 ///
 /// Observers change nothing: results, cycles and order are the same with and without them. An
 /// observer belongs to one cluster and is called by the one host thread that runs the cluster, so
 /// it needs no locks; the events of a cluster come in the same order in every run with the same
-/// seed, whatever the number of host threads. They come in the order in which the machine executes,
-/// which is the order of simulated time but for what runs ahead (register instructions, fences) and
-/// for MMAs, which are told complete when somebody looks: an observer that needs strict time order
-/// sorts by cycle and keeps ties as they came.
+/// seed, whatever the number of host threads. They come in the order of execution, which is the
+/// order of simulated time except for instructions that run ahead (register instructions, fences)
+/// and for MMAs, whose completion is reported when it is observed: an observer that needs strict
+/// time order sorts by cycle and keeps the order of ties.
 
 #include <array>
 #include <cstddef>
@@ -31,10 +31,10 @@ struct LaunchResult;
 struct Wait;
 enum class Wake : uint8_t;
 
-/// How a cluster's run, or a launch, has ended.
+/// The end of a cluster's run, or of a launch.
 enum class RunStatus : uint8_t {
   finished,       ///< every thread has exited and nothing is in flight
-  reached_limit,  ///< it has come to the time limit that it was given and can go on
+  reached_limit,  ///< it has reached its time limit and can resume
   deadlock,       ///< no thread can run and nothing is in flight
   livelock,       ///< threads run without any change of state that others could see
   cycle_limit,    ///< it still ran after Settings::cycle_limit
@@ -42,13 +42,13 @@ enum class RunStatus : uint8_t {
                   ///< change; the launch can go on (LaunchConfiguration::may_wait)
   fault,          ///< a rule was broken: the run ended with a SimulationError
 };
-/// Whether a cluster stands there unfinished and waits to be explained.
+/// Whether a cluster is unfinished and needs a diagnosis.
 [[nodiscard]] constexpr bool is_stuck(RunStatus status) {
   return status == RunStatus::deadlock || status == RunStatus::livelock ||
          status == RunStatus::cycle_limit;
 }
 
-/// What an observer can ask for; an event that nobody asks for costs one test.
+/// Kinds of events that an observer can request; an unrequested event costs one test.
 enum class EventKind : uint8_t {
   cta,
   run,
@@ -61,8 +61,8 @@ enum class EventKind : uint8_t {
   group,
   fence,
   access,
-  order,      ///< what orders threads and units and is none of the above (OrderEvent)
-  footprint,  ///< no events of its own: copies and tensor-core events say their ranges exactly
+  order,      ///< orders threads and units, and is none of the above (OrderEvent)
+  footprint,  ///< no events of its own: copies and tensor-core events have exact ranges
 };
 /// A set of them, one bit each.
 using EventKinds = uint32_t;
@@ -73,11 +73,11 @@ template <class... Kinds>
 }
 inline constexpr EventKinds kAllEvents = ~EventKinds{0};  ///< every kind
 
-/// Where an event belongs to no operation that other events are about.
+/// For an event that belongs to no operation of other events.
 inline constexpr uint64_t kNoOperation = ~uint64_t{0};
 
-/// Who acts: some lanes of a warp by an instruction. What an asynchronous unit does later has the
-/// origin of the instruction that issued it.
+/// The actor: some lanes of a warp by an instruction. Later actions of an asynchronous unit have
+/// the origin of the instruction that issued them.
 struct Origin {
   const Instruction* instruction = nullptr;
   uint16_t cta_rank = 0;  ///< rank of the CTA in its cluster
@@ -114,7 +114,7 @@ struct CtaEvent {
   bool starts = false;  ///< whether it starts or ends
 };
 
-/// A strand has run through instructions of one source line (one `.loc`).
+/// A strand has executed instructions of one source line (one `.loc`).
 struct RunEvent {
   static constexpr EventKind kKind = EventKind::run;  ///< the kind under which observers ask for it
   Origin origin{};                                    ///< the first instruction
@@ -134,8 +134,8 @@ struct WaitEvent {
   Wake wake{};         ///< when it wakes: why
 };
 
-/// An operation on an mbarrier, told with the state after it and, if it completes the phase, before
-/// that: the completion is an event of its own.
+/// An operation on an mbarrier, reported with the state after it and, if it completes the phase,
+/// before that: the completion is an event of its own.
 struct MbarrierEvent {
   /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::mbarrier;
@@ -205,7 +205,7 @@ struct CopyDescription {
   uint64_t bytes = 0;
   std::vector<MemoryRange> sources;
   std::vector<MemoryRange> destinations;
-  std::vector<CopySignal> signals;  ///< which barriers it tells
+  std::vector<CopySignal> signals;  ///< barriers that it signals
   /// `sources` row by row without gaps, where these have any; only for observers that want
   /// EventKind::footprint.
   std::vector<MemoryRange> source_rows, destination_rows;  ///< the same of `destinations`
@@ -217,9 +217,9 @@ struct CopyDescription {
 struct CopyEvent {
   /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::copy;
-  /// A load reads and writes at one time: it is told as landed only.
+  /// A load reads and writes at one time: it is reported as landed only.
   enum class Stage : uint8_t { issued, read, landed };
-  Stage stage = Stage::issued;  ///< how far it has come
+  Stage stage = Stage::issued;  ///< its progress
   Origin origin{};              ///< who did it, and where
   Cycle cycle = 0;
   const CopyDescription& copy;
@@ -336,7 +336,7 @@ struct AccessEvent {
   const std::array<uint64_t, kWarpLanes>& addresses;  ///< of the lanes of the origin
 };
 
-/// What orders threads, or hands their order on, and is no event of another kind.
+/// An event that orders threads, or passes their order on, and has no kind of its own.
 struct OrderEvent {
   /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::order;
@@ -344,15 +344,15 @@ struct OrderEvent {
   enum class Operation : uint8_t {
     /// The lanes, all of one member mask, have met at a warp-level .sync instruction.
     warp_sync,
-    /// An arrive on another CTA's mbarrier sets off; the arrival has `id` as its operation_id.
+    /// An arrive on another CTA's mbarrier departs; the arrival has `id` as its operation_id.
     mbarrier_send,
     /// A try_wait that had suspended passes: phase `phase` of the mbarrier is complete. (A test
     /// that finds its phase complete at once is an MbarrierEvent alone.)
     mbarrier_pass,
     /// barrier.cluster.wait passes, of phase `phase`.
     cluster_barrier_pass,
-    /// cp.async.mbarrier.arrive: the arrival on the mbarrier, with `id` as its operation_id, comes
-    /// when the earlier cp.async of the lane are complete.
+    /// cp.async.mbarrier.arrive: the arrival on the mbarrier, with `id` as its operation_id,
+    /// follows the completion of the lane's earlier cp.async.
     cp_async_arrive,
     /// A request of launch control: 16 bytes at `address` of each CTA of `ranks` will be written,
     /// and the mbarrier signalled, with `id` as its operation_id.
@@ -366,7 +366,7 @@ struct OrderEvent {
   Operation operation = Operation::warp_sync;
   Origin origin{};  ///< who did it, and where
   Cycle cycle = 0;
-  /// Of what takes effect later, unique in the cluster.
+  /// Of a delayed effect, unique in the cluster.
   uint64_t id = kNoOperation;
   uint64_t phase = 0;         ///< of the barrier
   uint16_t cta_rank = 0;      ///< of the CTA that holds the mbarrier
@@ -377,7 +377,7 @@ struct OrderEvent {
   std::span<const MemoryRange> reads = {};
 };
 
-/// Sees what one cluster does. The cluster holds it, and it outlives the cluster.
+/// Observes one cluster. The cluster holds it, and it outlives the cluster.
 class Observer {
  public:
   Observer() = default;
@@ -385,7 +385,7 @@ class Observer {
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
-  /// What it wants to be told; asked once.
+  /// The kinds that it requests; called once.
   [[nodiscard]] virtual EventKinds wants() const = 0;
 
   /// A CTA starts or ends.
@@ -413,13 +413,14 @@ class Observer {
   /// Something ordered threads.
   virtual void on_order(const OrderEvent&) {}
 
-  /// Every thread of the cluster has exited and nothing is in flight; it is still there. Called by
-  /// the host thread that has run it, before on_end, and not for a cluster that ends otherwise.
+  /// Every thread of the cluster has exited and nothing is in flight; the cluster still exists.
+  /// Called by the host thread that ran it, before on_end, and not for a cluster that ends
+  /// otherwise.
   virtual void on_finish(const Cluster&) {}
 
-  /// The cluster has ended (its object may be gone). Called for one cluster after the other, by
-  /// ascending index, whatever host threads ran them: the place to hand results on without locks.
-  /// Where clusters cannot see each other and one has failed, those after it count as not run.
+  /// The cluster has ended (its object may be gone). Called for one cluster at a time, by ascending
+  /// index, whatever host threads ran them, so results can be passed on without locks. If clusters
+  /// cannot see each other and one has failed, those after it count as not run.
   virtual void on_end(RunStatus) {}
 };
 
@@ -436,8 +437,8 @@ class LaunchObserver {
   /// The observer of a cluster that is about to be built (its CTAs are not there yet), or nullptr.
   /// Called by any host thread, several at a time.
   [[nodiscard]] virtual std::unique_ptr<Observer> observe(Cluster& cluster) = 0;
-  /// Every observer has been told the end of its cluster. May throw SimulationError for a launch
-  /// that has finished or faulted: that is then how the launch ends.
+  /// Every observer was notified of the end of its cluster. May throw SimulationError for a launch
+  /// that has finished or faulted: the launch then ends with that error.
   virtual void on_launch_end(const LaunchResult&) {}
 };
 
@@ -452,10 +453,10 @@ class ObserverList {
     entries_.push_back({kinds, std::move(observer)});
   }
 
-  /// Whether anybody wants such events: to be asked before an event is put together.
+  /// Whether any observer requests such events: check before building one.
   [[nodiscard]] bool want(EventKind kind) const { return (kinds_ & event_kinds(kind)) != 0; }
 
-  /// Hands an event to all who want its kind, in the order in which they were added.
+  /// Passes an event to all observers of its kind, in the order in which they were added.
   template <class Event>
   void tell(void (Observer::*callback)(const Event&), const Event& event) const {
     for (const Entry& entry : entries_)
@@ -470,12 +471,12 @@ class ObserverList {
     return nullptr;
   }
 
-  /// Says that the cluster has finished.
+  /// Reports that the cluster has finished.
   void tell_finish(const Cluster& cluster) const {
     for (const Entry& entry : entries_) entry.observer->on_finish(cluster);
   }
 
-  /// Says how the cluster ended.
+  /// Reports how the cluster ended.
   void tell_end(RunStatus status) const {
     for (const Entry& entry : entries_) entry.observer->on_end(status);
   }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Which bytes of a CTA's shared memory anything has written, and who wrote last nearby.
+/// Which bytes of a CTA's shared memory were written, and the last writer nearby.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,33 +13,33 @@ namespace bw::sim {
 
 struct Instruction;
 
-/// A bit for each byte, and the last writer of each block. What a copy will write counts as written
-/// from its issue on: who reads too early meets the old bytes, which is another fault.
+/// A bit for each byte, and the last writer of each block. A copy's destination counts as written
+/// from its issue on: reading it too early returns the old bytes, which is another fault.
 class SharedContents {
  public:
-  /// Who has written.
+  /// The author of a write.
   struct Writer {
-    const Instruction* instruction = nullptr;  ///< null: nobody
-    uint16_t cta_rank = 0;                     ///< of who executed it
+    const Instruction* instruction = nullptr;  ///< null: none
+    uint16_t cta_rank = 0;                     ///< of the CTA that executed it
     uint16_t warp = 0;                         ///< in that CTA
   };
-  /// Bytes that follow each other.
+  /// Consecutive bytes.
   struct Range {
     uint32_t first = 0;  ///< offset of the first
     uint32_t last = 0;   ///< of the last
   };
   /// Bytes that were written, and the last to write near them.
   struct Neighbour {
-    Range bytes;    ///< as far as they follow each other
-    Writer writer;  ///< of the block in which the nearest of them lies
+    Range bytes;    ///< a run without gaps
+    Writer writer;  ///< of the block of the nearest of them
   };
 
-  /// Nothing is written of `bytes` bytes.
+  /// None of `bytes` bytes is written.
   void reset(size_t bytes);
-  /// Whether anybody wants to know.
+  /// Whether it records writes.
   [[nodiscard]] bool is_tracked() const noexcept { return !words_.empty(); }
 
-  /// Somebody writes.
+  /// Records a write.
   void write(uint32_t offset, size_t bytes, const Writer& writer) noexcept {
     if (!lie_in_one_word(offset, bytes)) return write_words(offset, bytes, writer);
     words_[offset / kWordBits] |= mask_of(offset, bytes);
@@ -55,9 +55,9 @@ class SharedContents {
   [[nodiscard]] uint32_t written_chunk(uint32_t offset) const noexcept {
     return static_cast<uint32_t>(words_[offset / kWordBits] >> offset % kWordBits) & 0xffffu;
   }
-  /// The first run of bytes among these that nothing has written; there is one.
+  /// The first run of unwritten bytes among these; there is one.
   [[nodiscard]] Range first_unwritten(uint32_t offset, size_t bytes) const noexcept;
-  /// The written bytes nearest to an offset; nothing when there are none.
+  /// The written bytes nearest to an offset; nullopt if there are none.
   [[nodiscard]] std::optional<Neighbour> nearest(uint32_t offset) const noexcept;
 
  private:
@@ -65,11 +65,11 @@ class SharedContents {
   [[nodiscard]] bool has(size_t offset) const noexcept {
     return (words_[offset / kWordBits] >> offset % kWordBits & 1) != 0;
   }
-  /// Most accesses are of one word; no bytes at all are none.
+  /// Most accesses are of one word; an empty range covers none.
   [[nodiscard]] static bool lie_in_one_word(uint32_t offset, size_t bytes) noexcept {
     return bytes - 1 < kWordBits - offset % kWordBits;
   }
-  /// Their bits, where they lie in one word.
+  /// Their bits, if they are in one word.
   [[nodiscard]] static uint64_t mask_of(uint32_t offset, size_t bytes) noexcept {
     return ~uint64_t{0} >> (kWordBits - bytes) << offset % kWordBits;
   }

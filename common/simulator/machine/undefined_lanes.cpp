@@ -97,7 +97,7 @@ void UndefinedLanes::before(const Strand& strand, const Instruction& instruction
     marked |= used;
     source = entry->source;
   }
-  // Of the carry flag no mark is kept.
+  // The carry flag has no mark.
   if (marked != 0 && strand.cluster->kernel().source(instruction).match->writes_carry())
     fault_use(strand, instruction, marked, {0, marked, source}, "the carry flag depends on");
   for (uint16_t i = 0; i < instruction.operand_count; ++i)

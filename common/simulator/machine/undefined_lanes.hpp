@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Registers whose value nobody defined: what a shuffle took from a lane that did not execute it,
-/// what a load took from shared memory that nothing has written, and what was computed from that.
+/// Registers with undefined values: from a shuffle that read a lane that did not execute it, from a
+/// load of shared memory that was never written, and what was computed from those.
 
 #include <cstdint>
 #include <vector>
@@ -15,38 +15,38 @@ struct Cta;
 struct Strand;
 
 /// The marked registers of one warp. A common reduction reads lanes that do not execute it and
-/// never uses what it got, so that reading is no fault; using is. Copying, computing and exchanging
-/// carry the mark along, a selection only that of the operand which it takes. A use is every other
-/// instruction that reads the value in an active lane: a store, an atomic, an address, a vote, a
-/// barrier, anything that others see; and a guard or a branch that depends on it.
+/// never uses the result, so that reading is not a fault; using is. Copying, computing and
+/// exchanging propagate the mark, a selection only that of the operand which it takes. A use is
+/// every other instruction that reads the value in an active lane: a store, an atomic, an address,
+/// a vote, a barrier, anything that others see; and a guard or a branch that depends on it.
 ///
 /// `st.local` and `st.param` are uses too: memory keeps no marks.
 class UndefinedLanes {
  public:
-  /// Where an undefined value comes from.
+  /// Origin of an undefined value.
   struct Source {
     const Instruction* instruction = nullptr;  ///< the shuffle or load that made it
     int lane = 0;                              ///< of a shuffle: that did not execute it
     const Cta* cta = nullptr;                  ///< of a load: whose shared memory
-    uint32_t offset_bytes = 0;                 ///< of a load: where it has read
-    uint32_t bytes = 0;                        ///< of a load: how much of it
+    uint32_t offset_bytes = 0;                 ///< of a load: the first byte read
+    uint32_t bytes = 0;                        ///< of a load: its size
   };
 
   /// The marked lanes of an operand.
   [[nodiscard]] LaneMask lanes(const Operand& operand) const;
-  /// Where the value of an operand with marked lanes comes from.
+  /// Origin of the value of an operand with marked lanes.
   [[nodiscard]] const Source& source(const Operand& operand) const;
-  /// Of the `written` lanes of a register exactly `marked` are undefined now.
+  /// Of the `written` lanes of a register exactly `marked` become undefined.
   void set(const Operand& operand, LaneMask written, LaneMask marked, const Source& source);
 
-  /// To be called before an instruction executes for the `active` lanes of a strand: carries marks
-  /// from sources to destinations. Throws SimulationError{contract} where the instruction uses an
-  /// undefined value.
+  /// Call before an instruction executes for the `active` lanes of a strand: propagates marks from
+  /// sources to destinations. Throws SimulationError{contract} if the instruction uses an undefined
+  /// value.
   void before(const Strand& strand, const Instruction& instruction, LaneMask active);
-  /// Throws SimulationError{contract} where some of these lanes of an operand are undefined.
+  /// Throws SimulationError{contract} if some of these lanes of an operand are undefined.
   void require_defined(const Strand& strand, const Instruction& instruction, const Operand& operand,
                        LaneMask lanes) const;
-  /// Throws SimulationError{contract} where the guard of some lane of the strand is undefined.
+  /// Throws SimulationError{contract} if the guard of some lane of the strand is undefined.
   void check_guard(const Strand& strand, const Instruction& instruction) const;
 
  private:

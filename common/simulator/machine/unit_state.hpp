@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What the machine knows of the units: objects that hold their state, made by a factory that the
-/// device is given, and the places where the machine must tell them something.
+/// The machine's view of the units: objects that hold their state, made by a factory that the
+/// device is given, and the functions through which the machine notifies them.
 
 #include <memory>
 
@@ -23,7 +23,7 @@ class CtaUnitState {
   CtaUnitState& operator=(const CtaUnitState&) = delete;
 };
 
-/// What the units keep for one cluster, and what they must be told.
+/// Cluster-wide state of the units, and the notifications that they get.
 class ClusterUnitState {
  public:
   ClusterUnitState() = default;
@@ -31,14 +31,14 @@ class ClusterUnitState {
   ClusterUnitState(const ClusterUnitState&) = delete;
   ClusterUnitState& operator=(const ClusterUnitState&) = delete;
 
-  /// Lanes of `warp` have exited (already removed from warp.live): who waited only for them goes
-  /// on.
+  /// Lanes of `warp` have exited (already removed from warp.live): strands that waited only for
+  /// them resume.
   virtual void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) = 0;
-  /// The CTA's last thread has exited. Throws SimulationError{contract} for what it leaves behind.
+  /// The CTA's last thread has exited. Throws SimulationError{contract} for pending work.
   virtual void check_at_exit(Cta& cta) = 0;
 };
 
-/// What the units keep for one SM: what the CTAs of several clusters that lie on it share.
+/// State of the units for one SM, shared by the CTAs of several clusters on it.
 class SmUnitState {
  public:
   SmUnitState() = default;

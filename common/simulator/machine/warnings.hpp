@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What a run lets pass and tells the reader: once for each code and line, with its count.
+/// Tolerated violations in a run, reported to the reader once for each code and line, with a count.
 
 #include <cstdint>
 #include <map>
@@ -13,17 +13,17 @@ namespace bw::sim {
 
 struct Instruction;
 
-/// A warning and how often there was reason for it.
+/// A warning and its number of occurrences.
 struct Warning {
-  Report report;       ///< of the first time
-  uint64_t count = 0;  ///< how often
+  Report report;       ///< of the first occurrence
+  uint64_t count = 0;  ///< occurrences
 };
 
 /// The warnings of one cluster's run, in the order of their first times.
 class Warnings {
  public:
-  /// One more reason for a warning. `make()`, which gives its report, is called for the first one
-  /// of a code and instruction.
+  /// One more occurrence. `make()`, which returns its report, is called for the first one of a code
+  /// and instruction.
   template <class Make>
   void add(FaultCode code, const Instruction* instruction, Make&& make) {
     const auto [found, is_new] = index_.try_emplace({code, instruction}, list_.size());
@@ -37,12 +37,12 @@ class Warnings {
   std::map<std::pair<FaultCode, const Instruction*>, size_t> index_;
 };
 
-/// Adds `more` to `all`: what has the code and line of one that is there adds to its count.
+/// Merges `more` into `all`: counts of the same code and line are added.
 void merge(std::vector<Warning>& all, const std::vector<Warning>& more);
 
-/// How often there was reason for a warning of this code.
+/// Occurrences of warnings of this code.
 [[nodiscard]] uint64_t count_of(const std::vector<Warning>& warnings, FaultCode code) noexcept;
-/// How often there was reason for any.
+/// Occurrences of all warnings.
 [[nodiscard]] uint64_t count_of(const std::vector<Warning>& warnings) noexcept;
 
 }  // namespace bw::sim

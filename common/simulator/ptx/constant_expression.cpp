@@ -9,7 +9,7 @@ namespace bw::sim::ptx {
 namespace {
 
 constexpr uint64_t kWarpSize = 32;
-/// Deeper nesting is no honest program; it would only exhaust the stack.
+/// No honest program nests deeper; it would only exhaust the stack.
 constexpr unsigned kMaximumDepth = 64;
 constexpr uint64_t kValueBits = 64;
 

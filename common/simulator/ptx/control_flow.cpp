@@ -2,14 +2,13 @@
 /// Reconvergence points: immediate post-dominators on basic blocks, by the iteration of Cooper,
 /// Harvey and Kennedy ("A Simple, Fast Dominance Algorithm") on the reversed graph.
 ///
-/// Lanes that leave (ret, exit, trap) never meet anyone again, so paths that only leave must not
-/// hide where the others meet: in `if (a) { if (b) return; x(); } y();` the lanes of `a` meet at
-/// y(). Hence three graphs, from the narrowest to the widest, and a branch uses the first one that
-/// it is part of:
-///   1. paths to the main exit (the last one in the text); an early `bra` to a lone `ret` is no
-///   path,
-///   2. paths to any exit but a trap,
-///   3. all paths.
+/// Lanes that leave (ret, exit, trap) never reconverge with others, so paths that only leave must
+/// not hide where the others meet: in `if (a) { if (b) return; x(); } y();` the lanes of `a` meet
+/// at y(). Hence three graphs, from the narrowest to the widest, and a branch uses the first one
+/// that contains it:
+/// - paths to the main exit (the last one in the text), without an early `bra` to a lone `ret`,
+/// - paths to any exit but a trap,
+/// - all paths.
 #include "common/simulator/ptx/control_flow.hpp"
 
 #include <algorithm>
@@ -35,7 +34,7 @@ class PostDominators {
     iterate();
   }
 
-  /// The block's immediate post-dominator; the number of blocks stands for the exit.
+  /// The block's immediate post-dominator; the number of blocks represents the exit.
   [[nodiscard]] uint32_t operator[](uint32_t block) const { return immediate_[block]; }
   [[nodiscard]] uint32_t exit() const noexcept { return exit_; }
 
@@ -114,7 +113,7 @@ class PostDominators {
   std::vector<uint32_t> post_order_;
 };
 
-/// A graph that may have lost some of its blocks.
+/// A graph that may lack some of its blocks.
 struct Tier {
   FlowGraph graph;
   std::vector<uint8_t> has_block;
@@ -124,7 +123,7 @@ bool is_unguarded_leave(const Instruction& instruction) {
   return leaves(instruction.form().transfer) && !instruction.has_guard;
 }
 
-/// In how many ways lanes can go on behind a block.
+/// In how many ways lanes can leave a block.
 size_t count_ways(const BasicBlock& block) {
   return block.successors.size() + (block.leaves_function ? 1 : 0);
 }
@@ -172,8 +171,8 @@ bool keep_surviving_blocks(Tier& tier, const FlowGraph& wider) {
   return tier.has_block[0] != 0;
 }
 
-/// Without the paths that can only end in a trap. Guarded ret and exit are no branches: the lanes
-/// that take them are gone, the others go on together.
+/// Without the paths that can only end in a trap. Guarded ret and exit are not branches: the lanes
+/// that take them are gone, the others continue together.
 Tier without_traps(const Function& function, const FlowGraph& graph) {
   Tier tier{graph, {}};
   for (BasicBlock& block : tier.graph.blocks) {
@@ -230,7 +229,7 @@ std::vector<uint32_t> reconvergence_points(const Function& function) {
       if (is_done[b] != 0 || tier.has_block[b] == 0) continue;
       is_done[b] = 1;
       if (!branches(function.instructions[last].form().transfer)) continue;
-      // Where all but one of the ways leave, the others stay together: nothing to wait for.
+      // If all paths but one leave, the others stay together: no wait is needed.
       if (count_ways(graph.blocks[b]) > 1 && count_ways(tier.graph.blocks[b]) < 2) continue;
       const uint32_t meeting = post_dominators[b];
       if (meeting == post_dominators.exit()) continue;

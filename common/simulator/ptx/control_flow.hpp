@@ -13,11 +13,11 @@ namespace bw::sim::ptx {
 inline constexpr uint32_t kNoReconvergence = 0xffffffffu;
 
 /// For each instruction that is a (guarded) branch: the index of the first instruction of its
-/// block's immediate post-dominator, where diverged lanes meet again; kNoReconvergence where they
+/// block's immediate post-dominator, where diverged lanes reconverge; kNoReconvergence if they
 /// never do. Entries of other instructions are kNoReconvergence.
 [[nodiscard]] std::vector<uint32_t> reconvergence_points(const Function& function);
 
-/// Where each virtual register of a function lives in a warp's register file.
+/// Location of each virtual register of a function in a warp's register file.
 struct RegisterLayout {
   std::vector<uint32_t> offset_bytes;  ///< per virtual register: byte offset of its 32 lanes
   uint32_t total_bytes = 0;            ///< size of one warp's register file

@@ -10,7 +10,7 @@ namespace bw::sim::ptx {
 namespace {
 
 /// Without the namespaces "_INTERNAL_1a2b3c4d_7_file_cu_..." in which nvcc puts static functions:
-/// they differ from path to path and tell a reader nothing.
+/// they differ from path to path and do not help a reader.
 std::string without_internal_namespaces(std::string name) {
   constexpr std::string_view kInternal = "_INTERNAL_", kScope = "::";
   for (size_t begin = name.find(kInternal); begin != std::string::npos;
@@ -35,7 +35,7 @@ std::string demangle(const std::string& symbol) {
 
 namespace {
 
-/// The longest name that is left whole.
+/// The longest name that is not shortened.
 constexpr size_t kLongestName = 120;
 constexpr int kDeepestArguments = 4;
 
@@ -80,7 +80,7 @@ std::string readable_name(const std::string& symbol) {
   for (size_t i = name.size(); i-- > 0;) {
     if (name[i] == ')' && depth++ == 0) close = i;
     if (name[i] == '(' && --depth == 0) {
-      // A variable of a function: what stands behind the parameters belongs to the name.
+      // A variable of a function: the text after the parameters belongs to the name.
       if (name.find("::", close) == std::string::npos) name.resize(i);
       break;
     }

@@ -10,8 +10,8 @@ namespace bw::sim::ptx {
 /// namespaces for static functions are left out.
 [[nodiscard]] std::string demangle(const std::string& symbol);
 
-/// A name for reports: demangled, without the list of parameters and the return type, and where it
-/// is still longer than a line the innermost template arguments give way to "...":
+/// A name for reports: demangled, without the list of parameters and the return type; if it is
+/// still longer than a line, the innermost template arguments become "...":
 /// "bw::kernel<bw::Config<...>, 128>".
 [[nodiscard]] std::string readable_name(const std::string& symbol);
 

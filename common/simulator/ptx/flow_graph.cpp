@@ -7,7 +7,7 @@ namespace bw::sim::ptx {
 FlowGraph::FlowGraph(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;
   const auto count = static_cast<uint32_t>(instructions.size());
-  // A label may stand behind the last instruction: a branch to it leaves the function.
+  // A label may follow the last instruction: a branch to it leaves the function.
   std::vector<uint8_t> begins_block(count + 1, 0);
   begins_block[0] = 1;
   for (uint32_t i = 0; i < count; ++i) {

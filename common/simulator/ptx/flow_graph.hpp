@@ -9,8 +9,7 @@
 
 namespace bw::sim::ptx {
 
-/// Instructions [first, last) that run one after the other; control enters at the first and leaves
-/// behind the last.
+/// Consecutive instructions [first, last); control enters at the first and leaves after the last.
 struct BasicBlock {
   uint32_t first = 0;                  ///< the first instruction
   uint32_t last = 0;                   ///< the last instruction

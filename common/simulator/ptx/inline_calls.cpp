@@ -20,14 +20,14 @@
 namespace bw::sim::ptx {
 namespace {
 
-/// Calls in calls can multiply: an end before memory runs out.
+/// Calls in calls can multiply: a limit before memory runs out.
 constexpr size_t kMaximumInstructions = 1'000'000;
 
 bool is_call(const Instruction& instruction) noexcept {
   return instruction.form().transfer == Transfer::call;
 }
 
-/// Whether it is one of the calls that lower_jumps has made of an indirect one.
+/// Whether lower_jumps made this call from an indirect one.
 bool is_lowered(const Instruction& call) noexcept {
   return call.operands.size() > 3 && call.operands[3].kind == Operand::Kind::reg;
 }
@@ -38,7 +38,7 @@ class Inliner {
     for (const auto& function : module.functions) by_name_.emplace(function->name, function.get());
   }
 
-  /// Functions that no entry reaches stay as they are, whatever they call.
+  /// Functions that no entry reaches stay unchanged, whatever they call.
   void run() {
     for (const auto& function : module_.functions) {
       if (function->is_entry && function->is_defined) flatten(*function);
@@ -82,7 +82,7 @@ class Inliner {
       if (!is_call(instruction)) continue;
       Function* callee = callee_of(function, instruction);
       if (callee == nullptr) continue;
-      // One of many targets that a pointer may have: recursion is a fault only if it is called.
+      // One of many possible targets of a pointer: recursion is a fault only if it is called.
       if (is_lowered(instruction) && is_running(*callee)) {
         instruction.set_opcode(kBadCallTargetOpcode);
         instruction.operands = {instruction.operands[3]};
@@ -141,7 +141,7 @@ class Inliner {
   void splice_bodies(Function& caller) {
     std::vector<Instruction> old = std::move(caller.instructions);
     caller.instructions.clear();
-    // Where each instruction of the caller has come to stand; its branches are aimed at the end.
+    // The new index of each instruction of the caller; its branches are retargeted at the end.
     std::vector<uint32_t> new_index(old.size() + 1, 0);
     std::vector<uint32_t> own;
     std::unordered_map<const Function*, VariableMap> locals;
@@ -170,8 +170,7 @@ class Inliner {
     }
   }
 
-  /// The callee's locals become the caller's; its shared variables belong to the module from now
-  /// on.
+  /// The callee's locals become the caller's; its shared variables now belong to the module.
   VariableMap copy_locals(Function& caller, Function& callee) {
     VariableMap map;
     for (auto& variable : callee.variables) {
@@ -202,7 +201,7 @@ class Inliner {
     std::vector<Instruction>& out = caller.instructions;
     const auto body_size = static_cast<uint32_t>(callee.instructions.size());
     if (call.has_guard) {
-      // Lanes whose guard is false go around the body.
+      // Lanes whose guard is false skip the body.
       const auto behind = static_cast<uint32_t>(out.size()) + 1 + body_size;
       Instruction around = make_branch(call, behind);
       around.has_guard = true;
@@ -263,7 +262,7 @@ class Inliner {
     }
   }
 
-  /// The callee's location with the call at the far end of its chain of call sites.
+  /// The callee's location, with the call at the end of its chain of call sites.
   int32_t location_in_call(int32_t location, int32_t call, const Function& callee,
                            std::unordered_map<int32_t, int32_t>& known) {
     if (call < 0) return location;

@@ -9,7 +9,7 @@
 
 namespace bw::sim::ptx {
 
-/// What a token is.
+/// Kinds of tokens.
 enum class TokenKind : uint8_t {
   end,          ///< nothing is left
   word,         ///< identifier, register, opcode with modifiers, special register: "%tid.x"
@@ -36,8 +36,8 @@ struct Token {
   }
 };
 
-/// Reads one token after the other. Comments and blanks are skipped; trailing NUL bytes (the
-/// padding of a fat binary) end the text.
+/// Reads one token at a time. Comments and blanks are skipped; trailing NUL bytes (the padding of a
+/// fat binary) end the text.
 class Lexer {
  public:
   /// Over a source.
@@ -56,7 +56,7 @@ class Lexer {
   [[nodiscard]] Token lex_string();
   [[nodiscard]] Token lex_punctuation();
   [[nodiscard]] Token finish(TokenKind kind, size_t end);
-  /// The byte `ahead` of the current one; NUL behind the end.
+  /// The byte `ahead` of the current one; NUL past the end.
   [[nodiscard]] char at(size_t ahead) const noexcept {
     return offset_ + ahead < text_.size() ? text_[offset_ + ahead] : '\0';
   }

@@ -1,9 +1,9 @@
 /// \file
-/// Links modules that were compiled apart.
+/// Links separately compiled modules.
 ///
-/// Operands point to variables, so a variable that gives way to another redirects pointers;
-/// functions and the symbols in initialisers are found by name, so a name that is changed is
-/// changed there too. Only what a module keeps to itself is renamed.
+/// Operands point to variables, so replacing a variable redirects pointers; functions and the
+/// symbols in initialisers are found by name, so a renamed one is renamed there too. Only names
+/// internal to a module are renamed.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -77,7 +77,7 @@ class Linker {
     program_->version_minor = module.version_minor;
   }
 
-  /// The module's files and locations come behind those of the modules before it.
+  /// Appends the module's files and locations to those of the modules before it.
   void take_locations(Module& module) {
     const auto files = static_cast<uint32_t>(program_->files.size()) - 1;
     const auto locations = static_cast<int32_t>(program_->locations.size());
@@ -94,7 +94,7 @@ class Linker {
     }
   }
 
-  /// Gives what only this module sees names that no other module has.
+  /// Gives internal symbols of this module names that no other module has.
   void rename_own(Module& module, size_t number) {
     std::unordered_map<std::string, std::string> changed;
     const auto rename = [&](auto& entity) {
@@ -166,7 +166,7 @@ class Linker {
       refuse_second(function->name, module);
     if (known.is_defined && !is_strong) return;
     origin_[function->name] = module.name;
-    known = std::move(*function);  // calls name functions, so it can take the other's place
+    known = std::move(*function);  // calls name functions, so it can replace the other
   }
 
   void redirect(Operand& operand, const Function& function) const {
@@ -190,8 +190,8 @@ class Linker {
   std::unordered_map<std::string, std::unique_ptr<Variable>> variables_;
   std::unordered_map<std::string, Function*> functions_;
   std::vector<std::string> names_in_order_;  ///< of variables_: addresses are the same in each run
-  std::vector<std::unique_ptr<Variable>> dropped_;  ///< gave way to another of their name
-  std::unordered_map<const Variable*, const Variable*> kept_;  ///< which one
+  std::vector<std::unique_ptr<Variable>> dropped_;  ///< replaced by another of their name
+  std::unordered_map<const Variable*, const Variable*> kept_;  ///< the replacement
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 ///
 /// A register needs storage at a point where all of this holds: its value may be read later before
 /// it is overwritten (live), and some write may have reached the point (defined). The second part
-/// keeps registers that are first written under a guard, or in one branch only, from living since
-/// the entry. Registers with a tcgen05.ld under way (pending) need storage too.
+/// keeps registers that are first written under a guard, or in one branch only, from living from
+/// the entry on. Registers with a tcgen05.ld in flight (pending) need storage too.
 #include "common/simulator/ptx/liveness.hpp"
 
 #include <algorithm>
@@ -169,7 +169,7 @@ class Liveness {
     }
   }
 
-  /// Walks one block backwards. `open_[reg]` is where the segment that is being built ends.
+  /// Walks one block backwards. `open_[reg]` is the end of the segment being built.
   void add_segments(uint32_t b) {
     const BasicBlock& block = graph_.blocks[b];
     if (open_.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Where in a function each register needs its storage.
+/// Where in a function each register needs storage.
 
 #include <cstdint>
 #include <vector>

@@ -11,7 +11,7 @@
 namespace bw::sim::ptx {
 namespace {
 
-/// Function addresses stand apart from all windows of memory.
+/// Function addresses are separate from all windows of memory.
 constexpr uint64_t kFirstFunctionAddress = 0x0300'0000'0000'0000ull;
 constexpr uint64_t kFunctionStride = 16;
 
@@ -108,7 +108,7 @@ class Lowering {
     return operand;
   }
 
-  /// Jumps where `predicate` is true, or false; the target is set later where it lies ahead.
+  /// Jumps if `predicate` is true, or false; forward targets are set later.
   void add_branch(const Instruction& at, uint32_t predicate, bool negated, uint64_t target) {
     Instruction& branch = add(at, kBranchOpcode);
     branch.has_guard = true;
@@ -117,7 +117,7 @@ class Lowering {
     branch.operands.push_back(make(Operand::Kind::label, target));
   }
 
-  /// Sets a new predicate where the register equals a number.
+  /// Sets a new predicate if the register equals a number.
   uint32_t add_comparison(const Instruction& at, std::string_view opcode, const Operand& value,
                           uint64_t number) {
     const uint32_t equal = new_predicate();
@@ -128,7 +128,7 @@ class Lowering {
   }
 
   void lower_call(const Instruction& call) {
-    std::vector<uint32_t> to_end;  // branches behind the last instruction
+    std::vector<uint32_t> to_end;  // branches past the last instruction
     const auto leave = [&] { to_end.push_back(size() - 1); };
     if (call.has_guard) {
       add_branch(call, call.guard, !call.guard_negated, 0);

@@ -82,8 +82,7 @@ bool looks_like_opcode(std::string_view word) noexcept {
   if (word.empty() || !is_lower(word[0])) return false;
   for (size_t i = 1; i < word.size(); ++i) {
     if (is_alphanumeric(word[i]) || word[i] == '_') continue;
-    // Separators stand between names: `.`, or two colons behind the mnemonic's first modifier or
-    // name.
+    // Separators are between names: `.`, or two colons after the mnemonic's first modifier or name.
     if (word[i] == ':' && i + 1 < word.size() && word[i + 1] == ':')
       ++i;
     else if (word[i] != '.')

@@ -81,11 +81,11 @@ void Parser::parse_location() {
     greatest_file_used_ = file;
     first_location_with_file_ = position;
   }
-  // Line 0 marks compiler-generated code; the lines around it tell the reader more.
+  // Line 0 marks compiler-generated code; adjacent lines say more.
   if (key.line == 0 && location_ >= 0) return;
 
   if (!key.function_label.empty()) {
-    // The call site may itself stand in an inlined function: its newest .loc knows.
+    // The call site may itself be in an inlined function: its newest .loc has it.
     const auto newest = newest_location_.find(position_key(call_file, call_line, call_column));
     if (newest != newest_location_.end()) {
       key.inlined_at = newest->second;
@@ -98,7 +98,7 @@ void Parser::parse_location() {
 }
 
 int32_t Parser::intern_location(const LocationKey& key, uint64_t label_offset) {
-  // Labels that differ in the offset only are told apart by not sharing an entry.
+  // Labels that differ in the offset only are distinguished by separate entries.
   if (label_offset == 0) {
     const auto found = location_index_.find(key);
     if (found != location_index_.end()) return found->second;
@@ -158,7 +158,7 @@ void Parser::parse_debug_strings() {
 
 void Parser::name_inlined_functions() {
   for (const FunctionLabel& use : function_labels_) {
-    // The section's own name stands for its first byte.
+    // The section's own name refers to its first byte.
     const auto label = debug_string_labels_.find(use.label);
     if (label == debug_string_labels_.end() && use.label != ".debug_str") continue;
     const size_t base = label == debug_string_labels_.end() ? 0 : label->second;

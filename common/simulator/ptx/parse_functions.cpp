@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaximumScopeDepth = 256;
 
-/// Directives that take numbers and change nothing that the simulator models.
+/// Directives with numbers that do not affect the simulation.
 constexpr std::string_view kIgnoredDirectives[] = {".maxnctapersm", ".abi_preserve",
                                                    ".abi_preserve_control"};
 

@@ -11,7 +11,7 @@
 namespace bw::sim::ptx {
 namespace {
 
-/// Initial values are kept as bytes; larger ones are no honest program.
+/// Initial values are kept as bytes; no honest program has larger ones.
 constexpr size_t kMaximumInitialBytes = size_t{1} << 28;
 constexpr size_t kAddressBytes = 8;
 constexpr unsigned kBitsPerByte = 8;
@@ -44,7 +44,7 @@ void Parser::parse_initialiser(Variable& variable, std::vector<size_t>& extents)
     variable.initial.resize(size);
   }
   if (extents.empty()) {
-    // A scalar may stand in braces of its own.
+    // A scalar may have braces of its own.
     const bool has_braces = accept("{");
     parse_element(variable, 0);
     if (has_braces) expect("}", "behind the value of a scalar");
@@ -135,7 +135,7 @@ void Parser::parse_element(Variable& variable, size_t element) {
     return store_bits(variable, offset_bytes, std::bit_cast<uint64_t>(number), size);
   }
   if (variable.type == ScalarType::f32 || (is_f32 && size == sizeof(float))) {
-    // A bit pattern is kept as it is (a NaN's payload would not survive the conversions).
+    // A bit pattern is kept unchanged (a NaN's payload would not survive the conversions).
     constexpr uint64_t kSign = 0x80000000u;
     const uint64_t bits = is_f32 ? token.value ^ (is_negative ? kSign : 0)
                                  : std::bit_cast<uint32_t>(static_cast<float>(number));
@@ -147,7 +147,7 @@ void Parser::parse_element(Variable& variable, size_t element) {
           "an integer, or a variable of type .f32 or .f64");
 }
 
-// symbol {+ constant}, generic(symbol) {+ constant}, or one of them behind `mask(`
+// symbol {+ constant}, generic(symbol) {+ constant}, or one of them after `mask(`
 void Parser::parse_address_element(Variable& variable, size_t offset_bytes, uint64_t mask,
                                    bool has_mask) {
   Variable::Relocation relocation;

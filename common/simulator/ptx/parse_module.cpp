@@ -12,7 +12,7 @@ namespace {
 /// PTX with other than 64-bit addresses can't come from nvcc 13.
 constexpr uint32_t kAddressBits = 64;
 
-/// The first major version whose modules are refused: nothing of it is known.
+/// The first major version whose modules are refused, since it is unknown.
 constexpr uint32_t kFirstUnknownMajor = 10;
 
 constexpr std::pair<std::string_view, Linkage> kLinkingDirectives[] = {

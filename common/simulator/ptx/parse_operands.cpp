@@ -158,7 +158,7 @@ uint64_t Parser::parse_offset() {
   while (is("+") || is("-")) {
     const bool is_minus = is("-");
     advance();
-    // Each term binds as tightly as a factor; sums are this loop's business.
+    // Each term binds as tightly as a factor; this loop handles sums.
     constexpr unsigned kTermStrength = 10;
     const uint64_t term = parse_binary(kTermStrength).value;
     offset = is_minus ? offset - term : offset + term;

@@ -12,7 +12,7 @@ namespace {
 
 /// Larger than any device memory: keeps sizes from overflowing.
 constexpr size_t kMaximumVariableBytes = size_t{1} << 48;
-/// No function nears this; it bounds what `.reg .b32 %r<4000000000>` costs.
+/// No function approaches this; it bounds the cost of `.reg .b32 %r<4000000000>`.
 constexpr uint64_t kMaximumRegisters = 4'000'000;
 
 constexpr size_t kMaximumExtents = 16;
@@ -75,7 +75,7 @@ Parser::Declaration Parser::parse_declaration(StateSpace space) {
   return declaration;
 }
 
-// {.ptr {.space} {.align n}}: what a pointer parameter points to; nothing to the parameter itself.
+// {.ptr {.space} {.align n}}: the target of a pointer parameter; no effect on the parameter.
 void Parser::parse_pointer_attribute() {
   if (!accept(".ptr")) return;
   for (const std::string_view space : {".const", ".global", ".local", ".shared"}) {
@@ -163,7 +163,7 @@ size_t Parser::byte_size(const std::vector<size_t>& extents, ScalarType type) co
   return size;
 }
 
-/// Puts a variable where it belongs and makes its name (a view into the text) known.
+/// Adds a variable to its owner and declares its name (a view into the text).
 void Parser::keep_variable(std::string_view name, std::unique_ptr<Variable> variable) {
   const auto fail_declared_twice = [&](const char* place) {
     fail("`" + std::string(name) + "` is declared twice in " + place,
@@ -185,7 +185,7 @@ void Parser::keep_variable(std::string_view name, std::unique_ptr<Variable> vari
     module_->variables.push_back(std::move(variable));
     variables_.emplace(name, module_->variables.back().get());
   } else if (existing->is_extern) {
-    // The definition takes the place of its .extern declaration, whose address may be in use.
+    // The definition replaces its .extern declaration, whose address may be in use.
     *existing = std::move(*variable);
   } else if (!variable->is_extern) {
     fail_declared_twice("the module");

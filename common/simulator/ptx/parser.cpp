@@ -71,8 +71,7 @@ void Parser::fail(const std::string& what, const std::string& expected) const {
 
 void Parser::fail_at(const Token& token, const std::string& what,
                      const std::string& expected) const {
-  // A name or number that runs to the very end of the text is most likely half of one; so may these
-  // be.
+  // A name or number at the very end of the text is most likely truncated; so may these be.
   const bool may_be_half =
       token.kind != TokenKind::punctuation || token.is("%") || token.is("/") || token.is(":");
   const bool touches_end =

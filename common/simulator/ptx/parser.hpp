@@ -68,7 +68,7 @@ class Parser {
   [[noreturn]] void fail_unexpected(const std::string& expected) const;
   [[nodiscard]] std::string quote_current() const;
 
-  /// Names what is being read, for "ends in the middle of ...", as long as it lives.
+  /// Names the construct being read, for "ends in the middle of ...", during its lifetime.
   class Construct {
    public:
     Construct(Parser& parser, const char* kind, std::string_view name = {})
@@ -120,7 +120,7 @@ class Parser {
 
   // --- variables
   // ----------------------------------------------------------------------------------
-  /// What a declaration says about each of its names.
+  /// Attributes of a declaration, for each of its names.
   struct Declaration {
     StateSpace space = StateSpace::global;
     ScalarType type = ScalarType::b8;
@@ -170,7 +170,7 @@ class Parser {
   [[nodiscard]] Operand parse_address();
   [[nodiscard]] Operand parse_symbol(const Token& token) const;
   [[nodiscard]] uint32_t expect_predicate(const char* expected);
-  [[nodiscard]] uint64_t parse_offset();  ///< the `+16` or `-16` behind a name, 0 if there is none
+  [[nodiscard]] uint64_t parse_offset();  ///< the `+16` or `-16` after a name, else 0
 
   // --- constant expressions
   // -----------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Parser {
   std::unordered_map<std::string_view, Function*> functions_;
   bool has_version_ = false, has_target_ = false;
 
-  /// Relocations wait for the end of the module: initialisers may name what is declared later.
+  /// Relocations wait for the end of the module: initialisers may name later declarations.
   struct InitialiserSymbol {
     std::string_view symbol;
     TextPosition position;

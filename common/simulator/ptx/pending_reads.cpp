@@ -11,7 +11,7 @@ namespace {
 
 using Registers = std::unordered_set<uint32_t>;
 
-/// What is pending behind an instruction, from what is pending before it.
+/// The registers pending after an instruction, from those pending before it.
 void step(const Instruction& instruction, Registers& pending) {
   if (ends_asynchronous_writes(instruction)) pending.clear();
   const bool issues = writes_asynchronously(instruction);
@@ -30,7 +30,7 @@ std::vector<PendingRead> reads_of_pending_registers(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;
   if (std::none_of(instructions.begin(), instructions.end(), writes_asynchronously)) return {};
   const FlowGraph graph(function);
-  // What is pending on entry of each block: the union of what may be behind its predecessors.
+  // Pending on entry of each block: the union of the states after its predecessors.
   std::vector<Registers> pending_in(graph.blocks.size());
   for (bool has_changed = true; has_changed;) {
     has_changed = false;

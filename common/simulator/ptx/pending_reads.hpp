@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Which instructions may read a register while a tcgen05.ld is still to write it.
+/// Instructions that may read a register while a tcgen05.ld has yet to write it.
 
 #include <cstdint>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace bw::sim::ptx {
 
-/// An instruction and those of its source registers that a tcgen05.ld without a tcgen05.wait::ld
-/// behind it may have as destinations when control comes to it.
+/// An instruction and those of its source registers that may be destinations of a tcgen05.ld not
+/// yet followed by a tcgen05.wait::ld when control reaches it.
 struct PendingRead {
   uint32_t instruction = 0;         ///< that reads
   std::vector<uint32_t> registers;  ///< that it reads late
 };
 
-/// All of a function, in the order of the instructions; empty for nearly every kernel. A copy and a
-/// conversion are reads like others.
+/// All of a function, in instruction order; empty for nearly every kernel. Copies and conversions
+/// count as reads.
 [[nodiscard]] std::vector<PendingRead> reads_of_pending_registers(const Function& function);
 
 }  // namespace bw::sim::ptx

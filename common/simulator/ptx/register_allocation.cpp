@@ -12,19 +12,19 @@ namespace {
 
 constexpr uint32_t kLanes = 32;
 constexpr uint32_t kPredicateBytes = 4;  // one bit per lane
-constexpr uint32_t kLeastLaneBytes = 2;  // 8-bit registers live in 16 bits
+constexpr uint32_t kLeastLaneBytes = 2;  // 8-bit registers use 16 bits
 
 /// Slots of one size: widest first, so that every slot is aligned to its own size in the file.
 constexpr std::array<uint32_t, 5> kClassBytes = {16 * kLanes, 8 * kLanes, 4 * kLanes, 2 * kLanes,
                                                  kPredicateBytes};
 
-/// How many of a thread's 32-bit registers a value takes. Predicates have registers of their own.
+/// 32-bit registers of a thread that a value takes. Predicates have registers of their own.
 uint32_t registers_of(ScalarType type) noexcept {
   const size_t bytes = size_bytes(type);
   return static_cast<uint32_t>((bytes + 3) / 4);
 }
 
-/// The registers that share one piece of storage, as the times at which it is taken.
+/// Registers that share one piece of storage, as the times at which it is in use.
 class Slot {
  public:
   [[nodiscard]] bool is_free(const std::vector<LiveSegment>& segments) const {
@@ -52,14 +52,14 @@ class Slot {
   std::vector<LiveSegment> taken_;  // ascending, disjoint
 };
 
-/// The greatest number of 32-bit registers that hold a value behind one instruction.
+/// The greatest number of 32-bit registers that hold a value after one instruction.
 uint32_t greatest_pressure(const Function& function,
                            const std::vector<std::vector<LiveSegment>>& segments) {
   std::vector<int64_t> change(function.instructions.size() + 2, 0);
   for (size_t reg = 0; reg < segments.size(); ++reg) {
     const uint32_t weight = registers_of(function.registers[reg].type);
     for (const LiveSegment& segment : segments[reg]) {
-      // A source that is read for the last time can give its register to the destination.
+      // A source that is read for the last time can pass its register to the destination.
       const uint32_t end = std::max(segment.last - 1, segment.first + 1);
       change[segment.first] += weight;
       change[end] -= weight;
@@ -114,8 +114,7 @@ RegisterLayout allocate_registers(const Function& function) {
     }
     layout.total_bytes = base + static_cast<uint32_t>(slots.size()) * class_bytes;
   }
-  // A register that is never written lies at offset 0 and may still be read: the file must reach
-  // it.
+  // A register that is never written is at offset 0 and may still be read: the file must reach it.
   if (has_unused) {
     for (uint32_t reg = 0; reg < segments.size(); ++reg) {
       if (!segments[reg].empty()) continue;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Which registers an instruction reads and writes, by its form and operands.
+/// Registers that an instruction reads and writes, by its form and operands.
 
 #include <cstddef>
 
@@ -19,8 +19,8 @@ namespace bw::sim::ptx {
 /// True for tcgen05.ld, whose destinations are written some time before tcgen05.wait::ld returns,
 /// and for wgmma.mma_async, whose are written before a wgmma.wait_group returns.
 [[nodiscard]] bool writes_asynchronously(const Instruction& instruction) noexcept;
-/// True for tcgen05.wait::ld and wgmma.wait_group 0 without a guard: no register is written behind
-/// the program's back after it.
+/// True for tcgen05.wait::ld and wgmma.wait_group 0 without a guard: no register is written
+/// asynchronously after it.
 [[nodiscard]] bool ends_asynchronous_writes(const Instruction& instruction) noexcept;
 
 /// Calls visit(register) for each register in the operand, however deep.

@@ -14,16 +14,16 @@
 
 namespace bw::sim::ptx {
 
-/// What a name stands for.
+/// The meaning of a name.
 struct Symbol {
-  /// What a name can stand for.
+  /// Kinds of names.
   enum class Kind : uint8_t { reg, variable, branch_table, prototype };
   Kind kind = Kind::reg;               ///< which one it is
   uint32_t index = 0;                  ///< register index, or index of the branch table
   const Variable* variable = nullptr;  ///< a variable by its name, or nullptr
 };
 
-/// A use of a label that stands further down, to be resolved when its scope ends.
+/// A use of a label that appears further down, to be resolved when its scope ends.
 struct LabelUse {
   std::string_view name;
   uint32_t instruction = 0;  ///< index of the branch
@@ -36,9 +36,9 @@ class ScopeStack {
  public:
   /// Opens a scope.
   void push() { scopes_.emplace_back(); }
-  /// Ends the innermost scope. Uses of labels that it doesn't define move to the scope around it;
-  /// the ones left when the outermost scope ends are returned. `resolve(use, target)` is called for
-  /// others.
+  /// Ends the innermost scope. Uses of labels that it doesn't define move to the enclosing scope;
+  /// those left when the outermost scope ends are returned. `resolve(use, target)` is called for
+  /// the others.
   template <typename Resolve>
   [[nodiscard]] std::vector<LabelUse> pop(Resolve resolve);
   /// How many scopes are open.
@@ -49,9 +49,9 @@ class ScopeStack {
   /// Declares registers prefix0 to prefix(count-1), as in `.reg .b32 %r<12>`.
   [[nodiscard]] bool declare_range(std::string_view prefix, uint32_t first_register,
                                    uint32_t count);
-  /// False where it is defined already.
+  /// False if it is defined already.
   [[nodiscard]] bool define_label(std::string_view name, uint32_t instruction);
-  /// Remembers that a label is used.
+  /// Records a use of a label.
   void use_label(const LabelUse& use) { scopes_.back().uses.push_back(use); }
 
   /// Finds a name in the innermost scope that has it.

@@ -24,7 +24,7 @@ std::string line_around(std::string_view text, size_t offset) {
   while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\t' || text[end - 1] == '\r')) {
     --end;
   }
-  // Of a very long line, show the part that holds the fault.
+  // Of a very long line, show the part with the fault.
   if (end - begin > kShownLineBytes) {
     begin = std::max(begin, offset > kShownLineBytes / 2 ? offset - kShownLineBytes / 2 : 0);
     end = std::min(end, begin + kShownLineBytes);

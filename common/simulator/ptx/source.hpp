@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The text of a module, and the one place that words parse errors.
+/// The text of a module, and the wording of parse errors.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bw::sim::ptx {
 
-/// A place in the text: where a token or a construct begins and how long it is.
+/// A range of the text: where a token or a construct begins, and its length.
 struct TextPosition {
   size_t offset_bytes = 0;  ///< from the beginning of the text
   size_t length_bytes = 0;  ///< of the piece
@@ -17,7 +17,7 @@ struct TextPosition {
 };
 
 /// PTX text with its name. Reports say "name:line" and show the line. Trailing NUL bytes, the
-/// padding of a fat binary, are no part of the text.
+/// padding of a fat binary, do not belong to the text.
 class Source {
  public:
   /// A text and the name for messages.
@@ -26,14 +26,14 @@ class Source {
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// Throws SimulationError{parse}: `what` is wrong at `position`, `expected` is what may stand
+  /// Throws SimulationError{parse}: `what` is wrong at `position`, `expected` names what is allowed
   /// there.
   [[noreturn]] void fail(const TextPosition& position, const std::string& what,
                          const std::string& expected) const;
   /// Throws SimulationError{parse}: the text ends in the middle of `construct`.
   [[noreturn]] void fail_cut_off(uint32_t line, const std::string& construct,
                                  const std::string& expected) const;
-  /// Throws SimulationError{unsupported}: well-formed PTX that the simulator has no use for.
+  /// Throws SimulationError{unsupported}: well-formed PTX that the simulator does not handle.
   [[noreturn]] void fail_unsupported(const TextPosition& position, const std::string& what,
                                      const std::string& fix) const;
 

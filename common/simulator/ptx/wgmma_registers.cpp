@@ -37,7 +37,7 @@ struct MmaRegisters {
   }
 };
 
-/// Registers of MMAs that may be under way. A wait is for those that have been committed.
+/// Registers of MMAs that may be in flight. A wait covers committed ones.
 struct Pending {
   MmaRegisters open, committed;
 
@@ -59,7 +59,7 @@ struct Pending {
   [[nodiscard]] bool is_in_fragment(uint32_t reg) const {
     return open.fragments.contains(reg) || committed.fragments.contains(reg);
   }
-  /// What an instruction touches. An MMA may go on with the D of another.
+  /// Registers that an instruction touches. An MMA may reuse the D of another.
   [[nodiscard]] std::vector<uint32_t> touched(const Instruction& instruction) const {
     std::vector<uint32_t> registers;
     const auto add = [&](uint32_t reg) {
@@ -81,7 +81,7 @@ struct Pending {
   }
 };
 
-/// What was written since the last fence, on every path.
+/// Registers written since the last fence, on every path.
 struct Written {
   bool is_reached = false;
   bool is_fenced = false;                          ///< else everything counts as written

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What a function does with the registers of wgmma.mma_async (PTX ISA, "wgmma.fence",
-/// "wgmma.wait_group"): touching them while the MMA is under way, and writing them without a fence
+/// A function's accesses to the registers of wgmma.mma_async (PTX ISA, "wgmma.fence",
+/// "wgmma.wait_group"): touching them while the MMA is in flight, and writing them without a fence
 /// before it.
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace bw::sim::ptx {
 
-/// An instruction and those of its registers that an MMA without a wgmma.wait_group behind it may
-/// have, when control comes to it, as D (the instruction reads or writes them) or as a fragment of
-/// A (it writes them). Whether the MMA is under way is for the machine to say.
+/// An instruction and those of its registers that an MMA not yet followed by a wgmma.wait_group may
+/// have, when control reaches it, as D (the instruction reads or writes them) or as a fragment of A
+/// (it writes them). The machine decides whether the MMA is in flight.
 struct EarlyTouch {
   uint32_t instruction = 0;         ///< index in the function
   std::vector<uint32_t> registers;  ///< indices in the function
@@ -24,7 +24,7 @@ struct EarlyTouch {
 [[nodiscard]] std::vector<EarlyTouch> touches_of_wgmma_registers(const Function& function);
 
 /// A wgmma.mma_async with a register that was written, on every path to it, since the last
-/// wgmma.fence; without a writer: on every path there is no fence at all.
+/// wgmma.fence; without a writer: no path has a fence.
 struct UnfencedUse {
   uint32_t instruction = 0;        ///< the MMA, by its index in the function
   uint32_t reg = 0;                ///< index in the function

@@ -6,8 +6,8 @@
 namespace bw::sim {
 namespace {
 
-/// Blocks, each before its successors but for those that are on the way to it. What no block leads
-/// to stands at the end.
+/// Blocks, each before its successors except for those on the path to it. Unreachable blocks are at
+/// the end.
 std::vector<uint32_t> blocks_in_order(const ptx::FlowGraph& graph) {
   struct Visit {
     uint32_t block;
@@ -26,7 +26,7 @@ std::vector<uint32_t> blocks_in_order(const ptx::FlowGraph& graph) {
         open.pop_back();
         continue;
       }
-      // The one that control falls into is the last of them, so that it is finished last.
+      // The fall-through successor is the last of them, so that it is finished last.
       const uint32_t successor = successors[at.next++];
       if (seen[successor] != 0) continue;
       seen[successor] = 1;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Where the machine code of a function's blocks lies.
+/// Layout of the machine code of a function's blocks.
 
 #include <cstdint>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace bw::sim {
 
-/// Sets IssueTimes::code_begin. PTX may put the body of an `if` behind everything else and let it
-/// branch back; ptxas puts it where control comes from. So blocks lie in an order in which each
-/// comes behind those that lead to it, loops apart, and what control falls into lies next.
+/// Sets IssueTimes::code_begin. PTX may put the body of an `if` after all other code and let it
+/// branch back; ptxas places it where control comes from. So each block comes after its
+/// predecessors, loops apart, and a fall-through successor comes next.
 void place_code(const ptx::FlowGraph& graph, std::vector<IssueTimes>& times);
 
 /// The machine code's size.

@@ -8,7 +8,7 @@ Motion motion_of(const FormMatch& match) {
   motion.is_fixed = form.transfer != Transfer::none || form.crossing != Crossing::free;
   motion.lets_pass = form.crossing == Crossing::arithmetic;
   motion.is_long_wait = form.unit == Unit::wgmma && form.ordering == Ordering::wait;
-  // Who uses the answer waits for it as for a loaded value.
+  // Uses of the answer wait for it as for a loaded value.
   if (form.ordering == Ordering::test) motion.loads_from = LoadedFrom::shared_memory;
   if (motion.is_fixed) return motion;
   const bool meets = form.ordering == Ordering::meeting;

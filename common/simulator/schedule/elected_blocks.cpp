@@ -7,7 +7,7 @@
 namespace bw::sim {
 namespace {
 
-/// What a value says of its lane.
+/// What a value implies about its lane.
 enum class Says : uint8_t {
   nothing,
   elected_if_set,    ///< where it is true (or 1), the lane is the elected one
@@ -33,7 +33,7 @@ class Elections {
     find_values();
   }
 
-  /// A block is taken to be elected until a way is found on which it is not.
+  /// A block counts as elected until a path is found on which it is not.
   std::vector<uint8_t> run() {
     std::vector<uint8_t> elected(graph_.blocks.size(), 1);
     if (elected.empty()) return elected;
@@ -55,7 +55,7 @@ class Elections {
   }
 
  private:
-  /// In the order of the text: a value's source stands before it, where each has one.
+  /// In text order: a value's source precedes it, if each has one.
   void find_values() {
     std::vector<uint32_t> writes(function_.registers.size(), 0);
     for (const ptx::Instruction& instruction : function_.instructions)

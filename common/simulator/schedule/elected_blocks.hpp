@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Blocks that one lane of a warp executes, chosen by elect.sync: of these ptxas knows it.
+/// Blocks that ptxas knows to be executed by one lane of a warp, chosen by elect.sync.
 
 #include <cstdint>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace bw::sim {
 
-/// By block: 1 where every way from the function's entry leads over a branch that only an elected
-/// lane takes.
+/// By block: 1 if every path from the function's entry takes a branch that only an elected lane
+/// takes.
 [[nodiscard]] std::vector<uint8_t> elected_blocks(const ptx::Function& function,
                                                   const ptx::FlowGraph& graph);
 

@@ -96,7 +96,7 @@ class Folding {
   }
 
  private:
-  /// The instruction that alone writes the operand and whose result nothing else reads.
+  /// The only instruction that writes the operand, if nothing else reads its result.
   [[nodiscard]] uint32_t only_source(const ptx::Operand& operand) const {
     if (operand.kind != ptx::Operand::Kind::reg || writes_[operand.reg] != 1 ||
         reads_[operand.reg] != 1)
@@ -180,7 +180,7 @@ class Folding {
     }
   }
 
-  /// 64 bits are two registers: one that is combined with zeros stays as it is.
+  /// 64 bits are two registers: one that is combined with zeros stays unchanged.
   void fold_constant_half(uint32_t i) {
     const ptx::Instruction& user = instructions_[i];
     if (user.operands.size() != 3 || user.operands[2].kind != ptx::Operand::Kind::integer) return;

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What several PTX instructions cost where ptxas makes one of them.
+/// Cost of PTX sequences that ptxas fuses into one instruction.
 
 #include <vector>
 
@@ -9,9 +9,9 @@
 
 namespace bw::sim {
 
-/// Takes away from `costs` (one for each instruction) what ptxas merges into the instruction that
-/// uses the result: shifts and products into additions, additions and logic of two operands into
-/// ones of three, predicates into comparisons.
+/// Removes from `costs` (one for each instruction) what ptxas merges into the instruction that uses
+/// the result: shifts and products into additions, additions and logic of two operands into those
+/// of three, predicates into comparisons.
 void fold_costs(const ptx::Function& function, std::vector<Cost>& costs);
 
 }  // namespace bw::sim

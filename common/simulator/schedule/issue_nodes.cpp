@@ -14,7 +14,7 @@
 namespace bw::sim {
 namespace {
 
-/// A copy of the copy engine, which a thread of the warp asks for.
+/// A copy of the copy engine, requested by a thread of the warp.
 bool is_copy(const InstructionForm& form) {
   return form.unit == Unit::bulk_copy && form.ordering == Ordering::none;
 }
@@ -80,9 +80,9 @@ void IssueNodes::find_costs() {
   yield_between_sums();
 }
 
-/// A constant is an operand of who uses it. But a register that something else is written to as
-/// well, such as a loop's sum, has to be given its first value. (Of integers ptxas finds other
-/// ways: it counts in uniform registers, or from another value.)
+/// A constant is an operand of its user. But a register with other writes as well, such as a loop's
+/// sum, has to be given its first value. (For integers ptxas finds other ways: it counts in uniform
+/// registers, or from another value.)
 void IssueNodes::find_first_values(std::vector<Cost>& costs) const {
   using Kind = ptx::Operand::Kind;
   constexpr uint8_t kOther = 1, kNumber = 2, kAgain = 4;  // what is written to a register
@@ -125,8 +125,8 @@ void IssueNodes::find_first_values(std::vector<Cost>& costs) const {
   }
 }
 
-/// Of the f32 arithmetic with what wgmma has multiplied ptxas marks every second instruction: the
-/// warp gives the next cycle to another one.
+/// ptxas marks every second instruction of the f32 arithmetic on wgmma's results: the warp yields
+/// the next cycle to another one.
 void IssueNodes::yield_between_sums() {
   bool yields = false;
   for (Node& node : nodes_) {
@@ -136,7 +136,7 @@ void IssueNodes::yield_between_sums() {
   }
 }
 
-/// Who loads for others takes the time of all; these are there when it is.
+/// A load for others takes the time of all; these arrive with it.
 void IssueNodes::merge_loads(std::vector<Cost>& costs) {
   std::vector<uint8_t> ends_stretch(nodes_.size(), 0), writes(nodes_.size(), 0);
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -152,7 +152,7 @@ void IssueNodes::merge_loads(std::vector<Cost>& costs) {
   }
 }
 
-/// Whether ptxas would predicate the block behind a branch, as IssueTimer finds it by its slots.
+/// Whether ptxas would predicate the block after a branch, as IssueTimer finds it by its slots.
 bool IssueNodes::is_predicated(uint32_t b) const {
   const ptx::BasicBlock& block = graph_.blocks[b];
   if (b == 0 || block.predecessors.size() != 1 || block.predecessors[0] != b - 1 ||
@@ -164,8 +164,8 @@ bool IssueNodes::is_predicated(uint32_t b) const {
       [](const Node& node) { return node.motion.is_fixed || node.motion.is_collective; });
 }
 
-/// The address of a variable in shared memory is computed from the CTA's place in its cluster, a
-/// special register. ptxas moves that out of a loop without loops in it whose rounds all need it;
+/// The address of a variable in shared memory is computed from the CTA's rank in its cluster, a
+/// special register. ptxas hoists that out of an innermost loop whose iterations all need it;
 /// elsewhere it stays. Where it is needed under a predicate, it is read ahead of that.
 void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
   std::vector<uint8_t> keeps_constants;
@@ -188,9 +188,9 @@ void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
   }
 }
 
-/// The copy engine's operands stand in registers that a whole warp computes with. Of a lane that
-/// elect.sync has chosen ptxas knows that it is alone: it asks for one copy right behind the other.
-/// Any other code might be executed by several lanes, which a loop serves one after the other.
+/// The copy engine's operands are in registers that a whole warp computes with. ptxas knows that a
+/// lane chosen by elect.sync is alone: it issues its copies back to back. Any other code might be
+/// executed by several lanes, which a loop serves one after the other.
 void IssueNodes::find_copies() {
   const std::vector<ptx::Instruction>& instructions = function_.instructions;
   const uint32_t operands = latencies_.copy_operands;
@@ -214,8 +214,8 @@ void IssueNodes::find_copies() {
   }
 }
 
-/// Places and coordinates of an elected lane's copies are the warp's: ptxas computes them in
-/// uniform registers ahead of the predicate, which is left for the copies and arrivals (machine
+/// Locations and coordinates of an elected lane's copies are the warp's: ptxas computes them in
+/// uniform registers ahead of the predicate, which remains for the copies and arrivals (machine
 /// code of solutions/06_hopper_fp8_gemm/swap_ab_load.cuh).
 void IssueNodes::share_arithmetic(const ptx::BasicBlock& block) {
   for (uint32_t i = block.first; i < block.last; ++i) {
@@ -226,8 +226,8 @@ void IssueNodes::share_arithmetic(const ptx::BasicBlock& block) {
   }
 }
 
-/// Who reads what a tcgen05.ld may still write breaks a rule: the report names the first of them
-/// in the text.
+/// Reading a register that a tcgen05.ld may still write breaks a rule: the report names the first
+/// such read in the text.
 void IssueNodes::hold_late_reads() {
   const std::vector<ptx::Instruction>& instructions = function_.instructions;
   if (std::none_of(instructions.begin(), instructions.end(), [](const auto& instruction) {
@@ -238,8 +238,8 @@ void IssueNodes::hold_late_reads() {
     nodes_[read.instruction].motion.is_fixed = true;
 }
 
-/// Registers of wgmma's sums and fragments change while the warp goes on: who uses them stays on
-/// its side of what waits for MMAs.
+/// Registers of wgmma's sums and fragments change while the warp runs: their users stay on their
+/// side of waits for MMAs.
 void IssueNodes::find_mma_registers() {
   std::vector<uint8_t> is_of_mma;
   for (size_t i = 0; i < nodes_.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A function's instructions as the static schedule sees them: what each costs, what it is bound
-/// to, which registers it reads and writes.
+/// A function's instructions as the static schedule sees them: the cost and constraints of each,
+/// and the registers that it reads and writes.
 
 #include <cstdint>
 #include <span>
@@ -23,22 +23,22 @@ inline constexpr uint32_t kLongestPredicated = 7;
 /// An instruction as the scheduler sees it.
 struct Node {
   Cost cost;              ///< what it costs to issue
-  Motion motion;          ///< where it may go
+  Motion motion;          ///< how it may move
   uint32_t latency = 0;   ///< until its result can be used; of loads: as ptxas would plan for
-  uint32_t interval = 0;  ///< how long it keeps its pipe
-  uint32_t busy = 0;      ///< how long other warps cannot have it
-  uint32_t prepare = 0;   ///< of a copy: what its operands take on their way to the engine
-  uint32_t hold = 0;      ///< what the warp waits behind it: of a copy, or where it yields
-  /// Of loads that ptxas makes one of: their first one's place in the text.
+  uint32_t interval = 0;  ///< for how long it occupies its pipe
+  uint32_t busy = 0;      ///< for how long other warps cannot use it
+  uint32_t prepare = 0;   ///< of a copy: transfer of its operands to the engine
+  uint32_t hold = 0;      ///< the warp's wait after it: of a copy, or where it yields
+  /// Of loads that ptxas merges: the text index of the first one.
   uint32_t merged_first = kNoIndex;
-  uint8_t merged = 1;  ///< how many these are, of the first one; 0 of the others
-  /// Beside an elected lane's copies: only its result matters, so that all lanes compute it.
+  uint8_t merged = 1;  ///< of the first one: their number; 0 of the others
+  /// Next to an elected lane's copies: only its result matters, so that all lanes compute it.
   bool is_of_all_lanes = false;
   bool uses_mma_registers = false;  ///< of those that asynchronous MMAs read or write
   uint32_t reads = 0;   ///< where in IssueNodes the registers that it reads begin; under a guard
                         ///< also those that it writes: some lanes keep the old value
   uint32_t writes = 0;  ///< where those that it writes begin
-  uint32_t end = 0;     ///< behind the last of them
+  uint32_t end = 0;     ///< one past the last of them
 };
 
 /// The nodes of a function.
@@ -47,9 +47,7 @@ class IssueNodes {
   /// In the order of the text.
   IssueNodes(ptx::Function& function, const IssueLatencies& latencies);
 
-  /// The function.
   [[nodiscard]] const ptx::Function& function() const { return function_; }
-  /// The machine's latencies.
   [[nodiscard]] const IssueLatencies& latencies() const { return latencies_; }
   /// Its blocks; an order of issue leaves them where they are.
   [[nodiscard]] const ptx::FlowGraph& graph() const { return graph_; }
@@ -63,29 +61,29 @@ class IssueNodes {
   [[nodiscard]] std::span<const uint32_t> written_by(const Node& node) const {
     return {registers_.data() + node.writes, registers_.data() + node.end};
   }
-  /// Stands for CC.CF.
+  /// Represents CC.CF.
   [[nodiscard]] uint32_t carry_register() const {
     return static_cast<uint32_t>(function_.registers.size());
   }
-  /// Orders what lanes do together.
+  /// Orders collective operations of lanes.
   [[nodiscard]] uint32_t collective_register() const { return carry_register() + 1; }
-  /// Orders what passes no fixed instruction.
+  /// Orders whatever passes no fixed instruction.
   [[nodiscard]] uint32_t order_register() const { return carry_register() + 2; }
-  /// Orders uses of the registers of asynchronous MMAs and what waits for these.
+  /// Orders uses of the registers of asynchronous MMAs and the waits for these.
   [[nodiscard]] uint32_t mma_register() const { return carry_register() + 3; }
-  /// Registers are less than this.
+  /// Exclusive upper bound of the registers.
   [[nodiscard]] uint32_t registers_end() const { return carry_register() + 4; }
 
   /// Until a node's result can be used, as ptxas plans.
   [[nodiscard]] uint32_t planned_latency(const Node& node) const;
-  /// More cycles where another pipe uses a result of arithmetic.
+  /// Extra cycles where another pipe uses a result of arithmetic.
   [[nodiscard]] uint32_t crossing(Pipe from, Pipe to) const;
-  /// What issues for a pipe: shuffles are issued as loads.
+  /// The pipe that issues it: shuffles are issued as loads.
   [[nodiscard]] static size_t unit_of(Pipe pipe) {
     return static_cast<size_t>(pipe == Pipe::exchange ? Pipe::load_store : pipe);
   }
 
-  /// Moves instructions and nodes: `order` holds the old index of each place.
+  /// Moves instructions and nodes: `order` holds the old index of each position.
   void reorder(const std::vector<uint32_t>& order);
 
  private:

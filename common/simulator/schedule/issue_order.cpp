@@ -12,7 +12,7 @@
 namespace bw::sim {
 namespace {
 
-/// Longest stretch that is ordered at once: registers would be used up long before.
+/// Longest stretch that is ordered at once: registers would run out long before.
 constexpr uint32_t kLongestRegion = 512;
 
 class IssueOrder {
@@ -99,7 +99,7 @@ class IssueOrder {
     long_waits_.clear();
     for (uint32_t i = first; i < last; ++i) add_dependences(i, first);
     for (const uint32_t reg : touched_) {
-      // Somebody behind the region reads it.
+      // An instruction after the region reads it.
       if (pressure_.is_live_at(reg, last)) ++values_[value_of_[reg]].readers;
       last_write_[reg] = first_read_[reg] = value_of_[reg] = kNoIndex;
     }
@@ -173,17 +173,17 @@ class IssueOrder {
       read(in_.mma_register(), i, first);
     if (motion.is_long_wait) long_waits_.push_back(i - first);
     if ((motion.reads | motion.writes) != 0) add_access(i, first);
-    // Behind the load that loads for it, which stands before it in the text.
+    // After the load that loads for it, which precedes it in the text.
     if (nodes_[i].merged == 0 && nodes_[i].merged_first >= first)
       edges_.push_back({nodes_[i].merged_first - first, i - first, 0});
     for (const uint32_t reg : in_.written_by(nodes_[i])) write(reg, i, first);
   }
 
-  /// What does not need node `wait`, wherever it stands, goes before it.
+  /// Nodes that do not need node `wait`, wherever they are, go before it.
   void hold_long_wait(uint32_t wait, uint32_t count) {
     needs_wait_.assign(count, 0);
     needs_wait_[wait] = 1;
-    // Edges lead on in the text, but for those of other long waits.
+    // Edges point forward in the text, except for those of other long waits.
     std::vector<uint32_t>& begin = scratch_;
     begin.assign(count + 1, 0);
     const size_t edges = edges_.size();
@@ -250,7 +250,7 @@ class IssueOrder {
     for (const Edge& edge : edges_) sorted_edges_[next[edge.from]++] = edge;
   }
 
-  /// The longest way from each node to the region's end.
+  /// The longest path from each node to the region's end.
   void find_priorities(uint32_t first, uint32_t count, uint32_t branch_guard) {
     priority_.assign(count, 0);
     for (uint32_t n = count; n-- > 0;) {
@@ -266,7 +266,7 @@ class IssueOrder {
   }
 
   /// By node, of the first load in the text that needs it: the registers of this and all loads
-  /// before it; 0 where none does.
+  /// before it; 0 if no load does.
   template <class RegistersOf>
   void find_load_registers(uint32_t first, uint32_t count, const RegistersOf& registers_of) {
     load_registers_.assign(count, 0);
@@ -302,10 +302,10 @@ class IssueOrder {
     std::array<uint32_t, kPipeCount> free_at{};
     /// By time, then by place.
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> later;
-    /// By pipe: longest way first, then by place.
+    /// By pipe: longest path first, then by place.
     std::array<std::priority_queue<Candidate>, kPipeCount> ready;
-    // Registers of loads: of those that have been issued and are not used yet, of all that have
-    // been issued, and how many there may be of the first.
+    // Registers of loads: of those that were issued and are not used yet, of all issued ones, and
+    // the limit of the first.
     uint32_t loaded = 0, issued = 0, most_loaded = 0;
   };
 
@@ -352,7 +352,7 @@ class IssueOrder {
     }
   }
 
-  /// By node: where its uses and writes of values lie, which are in the order of the nodes.
+  /// By node: positions of its uses and writes of values, which are in the order of the nodes.
   void find_uses_and_writes(uint32_t count) {
     size_t next_use = 0, next_write = 0;
     use_begin_.assign(count + 1, 0);
@@ -386,7 +386,7 @@ class IssueOrder {
       values_[value_writes_[w].value].is_loaded = values_[value_writes_[w].value].readers != 0;
   }
 
-  /// A load, and what computes its address alone, waits until it and all before it have registers.
+  /// A load, and its address computation, waits until it and all earlier ones have registers.
   [[nodiscard]] bool is_too_much(uint32_t n) const {
     return load_registers_[n] != 0 && load_registers_[n] > list_.issued && list_.issued != 0 &&
            list_.loaded + load_registers_[n] - list_.issued > list_.most_loaded;
@@ -398,7 +398,7 @@ class IssueOrder {
     list_.ready[IssueNodes::unit_of(nodes_[list_.first + n].cost.pipe)].push({priority_[n], ~n});
   }
 
-  /// Emits a node at `at`; what costs nothing follows at once.
+  /// Emits a node at `at`; nodes that cost nothing follow at once.
   void emit(uint32_t n, uint32_t at) {
     std::vector<uint32_t>& freed = scratch_;
     freed.assign(1, n);
@@ -429,7 +429,7 @@ class IssueOrder {
     }
   }
 
-  /// Holds loads back that have no registers. What was held back comes again when some are free.
+  /// Holds back loads that have no registers. They become candidates again when some are free.
   void hold_what_is_too_much() {
     std::erase_if(held_, [&](uint32_t n) {
       if (is_too_much(n)) return false;
@@ -443,7 +443,7 @@ class IssueOrder {
       }
   }
 
-  /// The free pipe with the longest way, or kPipeCount; and when the next one may be free.
+  /// The free pipe with the longest path, or kPipeCount; and when the next one may be free.
   [[nodiscard]] std::pair<size_t, uint32_t> choose_pipe() const {
     size_t best = kPipeCount;
     uint32_t next_time =
@@ -465,7 +465,7 @@ class IssueOrder {
     list_.time += node.cost.instructions;
   }
 
-  /// Nothing else can free registers: the first in the order of the text goes on.
+  /// No other node can free registers: the first in text order proceeds.
   void issue_held() {
     const auto earliest = std::min_element(held_.begin(), held_.end());
     const uint32_t n = *earliest;
@@ -480,9 +480,9 @@ class IssueOrder {
   const IssueLatencies& latencies_;
   const std::vector<Node>& nodes_;
   const RegisterPressure& pressure_;
-  std::vector<uint32_t> order_;  ///< the old index of each place
+  std::vector<uint32_t> order_;  ///< the old index of each position
   List list_;
-  // Of the region at hand; nodes are counted from its first instruction.
+  // Of the current region; nodes are counted from its first instruction.
   std::vector<Edge> edges_, sorted_edges_;
   std::vector<uint32_t> edge_begin_, waits_for_, priority_, earliest_, scratch_, roots_;
   std::vector<Reader> readers_;
@@ -494,7 +494,7 @@ class IssueOrder {
   std::vector<uint32_t> use_begin_, write_begin_;  ///< by node, in those
   std::vector<uint32_t> load_registers_;           ///< by node, see find_load_registers
   std::vector<uint32_t> long_waits_;               ///< nodes
-  std::vector<uint8_t> needs_wait_;                ///< by node, of the one at hand
+  std::vector<uint8_t> needs_wait_;                ///< by node, of the current wait
   std::vector<uint32_t> held_;                     ///< nodes that wait for registers
   std::vector<uint32_t> last_write_, first_read_;  ///< by register
 };

@@ -10,8 +10,8 @@
 
 namespace bw::sim {
 
-/// The old index of each place. Within stretches that nothing may be moved out of, a list
-/// scheduler: longest path first, in-order issue, loads as far ahead as registers reach.
+/// The old index of each position. Within stretches that code may not leave, a list scheduler:
+/// longest path first, in-order issue, loads as early as registers allow.
 [[nodiscard]] std::vector<uint32_t> issue_order(const IssueNodes& in,
                                                 const RegisterPressure& pressure);
 

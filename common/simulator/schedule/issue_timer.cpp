@@ -12,18 +12,18 @@ namespace {
 
 constexpr uint8_t kNoScoreboard = 0xff;
 
-/// A register that is not yet there where a block ends.
+/// A register that is still pending where a block ends.
 struct Late {
   uint32_t reg = 0;
-  uint32_t cycles = 0;  ///< behind the block's end
+  uint32_t cycles = 0;  ///< after the block's end
   Pipe pipe = Pipe::none;
 };
 
-/// Of a block: how it goes on.
+/// How control leaves a block.
 struct BlockEnd {
   uint32_t taken_cycles = 0;   ///< of its branch, when it is taken
-  uint32_t passed_cycles = 0;  ///< when it isn't
-  bool is_predicated = false;  ///< there is no branch: ptxas predicates the block behind it
+  uint32_t passed_cycles = 0;  ///< when it is not
+  bool is_predicated = false;  ///< no branch: ptxas predicates the next block
 };
 
 class IssueTimer {
@@ -45,7 +45,7 @@ class IssueTimer {
 
   std::vector<IssueTimes> run() {
     find_block_ends();
-    // The second time with what comes back along the edges of loops.
+    // The second time with values that return along the edges of loops.
     for (int pass = 0; pass < 2; ++pass)
       for (uint32_t block = 0; block < graph_.blocks.size(); ++block) time_block(block);
     return std::move(result_);
@@ -66,7 +66,7 @@ class IssueTimer {
       const uint32_t target = branch_target(last);
       if (target == kNoIndex || b + 1 >= graph_.blocks.size()) continue;
       if (!last.has_guard) {
-        if (target == b + 1) end.taken_cycles = 0;  // it goes on there anyway
+        if (target == b + 1) end.taken_cycles = 0;  // control reaches it anyway
         continue;
       }
       if (target != b + 2) continue;
@@ -107,26 +107,26 @@ class IssueTimer {
 
   /// When a register can be used, in cycles from the block's beginning.
   struct Ready {
-    uint32_t stamp = 0;  ///< else it is there
+    uint32_t stamp = 0;  ///< else it is available
     uint32_t at = 0;
     uint32_t issued = 0;
     Pipe pipe = Pipe::none;
   };
 
   struct Operands {
-    uint32_t at = 0;      ///< when all of them are there
+    uint32_t at = 0;      ///< when all of them have arrived
     uint32_t issued = 0;  ///< when the last of them was issued
     Pipe pipe = Pipe::none;
     uint8_t awaits = 0;
-    uint8_t loads = 0;  ///< what passes through an instruction that costs nothing
+    uint8_t loads = 0;  ///< passed on by an instruction that costs nothing
   };
 
-  /// A block as it is timed, instruction by instruction.
+  /// A block being timed, instruction by instruction.
   struct Progress {
     std::array<uint32_t, kPipeCount> free_at{};
-    std::array<uint32_t, kPipeCount> busy{};  ///< in the region at hand
+    std::array<uint32_t, kPipeCount> busy{};  ///< in the current region
     uint32_t time = 0;
-    uint32_t slots = 0;  ///< of the region at hand
+    uint32_t slots = 0;  ///< of the current region
     uint32_t previous = kNoIndex, previous_at = 0;
   };
 
@@ -174,7 +174,7 @@ class IssueTimer {
     end_block(b, progress, has_branch);
   }
 
-  /// What instruction `i` waits for, and what counts its own load.
+  /// What instruction `i` waits for, and the scoreboard of its own load.
   void await_operands(uint32_t i, const Operands& operands) {
     const Node& node = nodes_[i];
     IssueTimes& out = result_[i];
@@ -251,7 +251,7 @@ class IssueTimer {
       if (loaded_[reg] != 0) (is_free ? operands.loads : operands.awaits) |= loaded_[reg];
       const Ready& ready = ready_[reg];
       if (ready.stamp != stamp_) continue;
-      // What a unit answers has to be waited for anyway.
+      // A unit's answer has to be waited for anyway.
       const uint32_t at = decides_branch && ready.pipe != Pipe::load_store
                               ? std::max(ready.at, ready.issued + latencies_.branch_guard)
                               : ready.at + in_.crossing(ready.pipe, pipe);
@@ -269,8 +269,8 @@ class IssueTimer {
     ready_[reg] = {stamp_, at, issued, pipe};
   }
 
-  /// Of the pipes; integer additions go where there is room. Accesses are not among them: how many
-  /// of them an SM serves is found when they execute.
+  /// Of the pipes; integer additions go where there is room. Accesses are not among them: an SM's
+  /// throughput for them is determined when they execute.
   [[nodiscard]] static uint32_t most_used(const std::array<uint32_t, kPipeCount>& busy) {
     const auto of = [&](Pipe pipe) { return busy[static_cast<size_t>(pipe)]; };
     const uint32_t integers = of(Pipe::alu) + of(Pipe::add) + of(Pipe::multiply);
@@ -294,7 +294,7 @@ class IssueTimer {
     loads_.clear();
   }
 
-  // ---- Loads whose values nothing has awaited yet
+  // ---- Loads whose values no instruction has awaited yet
 
   void load(uint32_t reg, uint8_t scoreboards) {
     loads_.push_back(reg);
@@ -303,8 +303,8 @@ class IssueTimer {
   [[nodiscard]] uint8_t scoreboard_bit(uint32_t i) const {
     return static_cast<uint8_t>(1u << scoreboards_[i]);
   }
-  /// One that counts nothing, as ptxas does; where there is none, the one that counts the load
-  /// before, since they arrive one after the other.
+  /// A free one, as ptxas does; if there is none, the one that counts the load before, since they
+  /// arrive one after the other.
   [[nodiscard]] uint8_t choose_scoreboard(LoadedFrom from) {
     uint32_t used = 0;
     for (const uint32_t reg : loads_) used |= loaded_[reg];
@@ -316,7 +316,7 @@ class IssueTimer {
     last_scoreboard_ = last_of_kind_[static_cast<size_t>(from)] = chosen;
     return chosen;
   }
-  /// Whether a block behind this one may read the register.
+  /// Whether a block after this one may read the register.
   [[nodiscard]] bool is_needed_behind(uint32_t reg, const ptx::BasicBlock& block) const {
     return std::any_of(block.successors.begin(), block.successors.end(), [&](uint32_t successor) {
       const uint32_t first = graph_.blocks[successor].first;
@@ -330,7 +330,7 @@ class IssueTimer {
     for (const uint32_t predecessor : block.predecessors)
       for (const auto& [reg, from] : awaited_[predecessor]) load(reg, from);
   }
-  /// Who awaits a scoreboard awaits all loads that it counts.
+  /// Awaiting a scoreboard awaits all loads that it counts.
   void forget_loads(uint8_t awaited) {
     for (const uint32_t reg : loads_) loaded_[reg] = static_cast<uint8_t>(loaded_[reg] & ~awaited);
     loads_.erase(std::remove_if(loads_.begin(), loads_.end(),
@@ -345,7 +345,7 @@ class IssueTimer {
   const std::vector<Node>& nodes_;
   const RegisterPressure& pressure_;
   std::vector<BlockEnd> block_ends_;
-  // Of the block at hand.
+  // Of the current block.
   std::vector<IssueTimes> result_;
   uint32_t stamp_ = 0;
   uint32_t entry_wait_ = 0;
@@ -357,7 +357,7 @@ class IssueTimer {
   std::vector<uint8_t> scoreboard_of_merged_;  ///< by Node::merged_first
   uint8_t last_scoreboard_ = 0;                ///< that was chosen
   std::array<uint8_t, 3> last_of_kind_{kNoScoreboard, kNoScoreboard, kNoScoreboard};
-  std::vector<std::vector<Late>> late_;                             ///< behind each block
+  std::vector<std::vector<Late>> late_;                             ///< after each block
   std::vector<std::vector<std::pair<uint32_t, uint8_t>>> awaited_;  ///< likewise
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// When instructions issue that stand in the order of issue: distances, pipes, branches, and the
+/// Issue times of instructions that are in issue order: distances, pipes, branches, and the
 /// scoreboards that count loads.
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace bw::sim {
 
-/// One for each node; `pressure` was found in the order of the text, which blocks keep.
+/// One for each node; `pressure` was computed in text order, which blocks keep.
 [[nodiscard]] std::vector<IssueTimes> issue_times(const IssueNodes& in,
                                                   const RegisterPressure& pressure);
 

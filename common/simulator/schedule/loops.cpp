@@ -16,7 +16,7 @@ bool waits(const ptx::Function& function, const ptx::BasicBlock& block) {
   return false;
 }
 
-/// Whether a round of the loop can leave out the block.
+/// Whether an iteration of the loop can skip the block.
 bool is_avoidable(const ptx::FlowGraph& graph, const Loop& loop, uint32_t block) {
   if (block == loop.first || block == loop.last) return false;
   std::vector<uint8_t> seen(graph.blocks.size(), 0);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The loops of a function, as far as the static schedule asks for them.
+/// The loops of a function, as the static schedule needs them.
 
 #include <cstdint>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace bw::sim {
 
-/// By block: 1 where ptxas leaves what does not change inside the innermost loop around it: that
-/// loop has a loop inside, or not every round comes to the block. A block that waits by going back
-/// to itself is no loop.
+/// By block: 1 where ptxas keeps invariants inside the innermost loop around it: that loop contains
+/// a loop, or some iterations skip the block. A block that waits by branching back to itself is not
+/// a loop.
 [[nodiscard]] std::vector<uint8_t> blocks_that_keep_constants(const ptx::Function& function,
                                                               const ptx::FlowGraph& graph);
 

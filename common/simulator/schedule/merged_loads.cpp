@@ -8,23 +8,23 @@
 namespace bw::sim {
 namespace {
 
-/// Log2 of the widest access in bytes: more need not be known of an address.
+/// Log2 of the widest access in bytes: further address bits do not matter.
 constexpr uint32_t kMostKnown = 4;
 constexpr uint64_t kWordBytes = 4;
 
-/// How many of the lowest bits of a constant are 0, as far as that is asked.
+/// How many of the lowest bits of a constant are 0, up to that limit.
 uint32_t zeros_of(uint64_t value) {
   return value == 0 ? kMostKnown
                     : std::min(static_cast<uint32_t>(std::countr_zero(value)), kMostKnown);
 }
 
-/// Of each register: how many of its lowest bits are 0 for certain.
+/// By register: how many of its lowest bits are certainly 0.
 class LowZeros {
  public:
   explicit LowZeros(const ptx::Function& function) : zeros_(function.registers.size(), 0) {
     for (const ptx::Instruction& instruction : function.instructions)
       ptx::visit_written_registers(instruction, [&](uint32_t reg) { zeros_[reg] = kMostKnown; });
-    // What is known of values that go round a loop can only become less.
+    // Knowledge of values that go round a loop can only decrease.
     for (bool has_changed = true; has_changed;) {
       has_changed = false;
       for (const ptx::Instruction& instruction : function.instructions) {
@@ -88,7 +88,7 @@ class LowZeros {
     }
   }
 
-  /// Of two numbers of bits, as far as more is asked.
+  /// Of two numbers of bits, up to that limit.
   [[nodiscard]] static uint32_t sum(uint32_t a, uint64_t b) {
     return static_cast<uint32_t>(std::min<uint64_t>(a + b, kMostKnown));
   }
@@ -96,7 +96,7 @@ class LowZeros {
   std::vector<uint32_t> zeros_;
 };
 
-/// A load of one word, or of two or four that text has made one already, from shared memory.
+/// A load of one word, or of two or four already merged in the text, from shared memory.
 struct Load {
   uint32_t instruction = 0;
   uint32_t base = 0;     ///< register
@@ -188,7 +188,7 @@ class Merging {
   const ptx::Function& function_;
   LowZeros zeros_;
   std::vector<MergedLoad>& result_;
-  std::vector<Load> loads_;  ///< of the stretch at hand
+  std::vector<Load> loads_;  ///< of the current stretch
 };
 
 }  // namespace

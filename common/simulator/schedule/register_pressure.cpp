@@ -11,7 +11,7 @@
 namespace bw::sim {
 namespace {
 
-/// With so many registers a thread an SM is full of warps: ptxas keeps to them where it can.
+/// With this many registers a thread an SM is full of warps: ptxas keeps to them where it can.
 constexpr uint32_t kFullOccupancyRegisters = 32;
 
 /// Whether the threads of a warp get different values from the same operands.
@@ -22,8 +22,8 @@ bool gives_each_its_own(const ptx::Instruction& instruction, const Node& node) {
   return source.starts_with("%tid") || source.starts_with("%lane");
 }
 
-/// Marks the blocks between a branch at the end of block `from`, which lanes take differently,
-/// and the instruction where they meet again; whether one is new.
+/// Marks the blocks between a divergent branch at the end of block `from` and the instruction where
+/// its lanes reconverge; returns whether one is new.
 bool diverge(const ptx::FlowGraph& graph, uint32_t from, uint32_t meeting,
              std::vector<uint8_t>& diverges) {
   bool is_new = false;
@@ -42,9 +42,9 @@ bool diverge(const ptx::FlowGraph& graph, uint32_t from, uint32_t meeting,
   return is_new;
 }
 
-/// Registers whose values differ between the threads of a warp, or that are computed where not
-/// all of them come together. The others come from the constant bank or lie in uniform registers,
-/// of which there are enough.
+/// Registers whose values differ between the threads of a warp, or that are computed in diverged
+/// code. The others come from the constant bank or are in uniform registers, of which there are
+/// enough.
 std::vector<uint8_t> varying_registers(const IssueNodes& in) {
   std::vector<uint8_t> varies(in.registers_end(), 0);
   std::vector<uint8_t> diverges(in.graph().blocks.size(), 0);

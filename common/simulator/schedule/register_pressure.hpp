@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How many registers a thread's values take where, and how many ptxas would let them take.
+/// Register pressure at each instruction of a thread, and the limit that ptxas would set.
 
 #include <cstdint>
 #include <vector>
@@ -10,15 +10,14 @@
 
 namespace bw::sim {
 
-/// Where what lives across blocks leaves fewer than these, ptxas takes as many more than the order
-/// of the text needs.
+/// If values that are live across blocks leave fewer than these, ptxas takes as many more than text
+/// order needs.
 inline constexpr uint32_t kSpareRegisters = 8;
-/// The stack's, which ptxas keeps always.
+/// The stack's, which ptxas always reserves.
 inline constexpr uint32_t kStackRegisters = 1;
 
-/// Of a function, in the order of the text.
+/// Of a function, in text order.
 struct RegisterPressure {
-  /// Finds it.
   explicit RegisterPressure(const IssueNodes& in);
   /// Whether a register holds a value that is needed where instruction `index` begins.
   [[nodiscard]] bool is_live_at(uint32_t reg, uint32_t index) const;
@@ -26,7 +25,7 @@ struct RegisterPressure {
   std::vector<std::vector<ptx::LiveSegment>> segments;  ///< by register
   std::vector<uint8_t> weight;                          ///< by register: how many of 32 bits
   std::vector<uint32_t> before;                         ///< by instruction: 32-bit registers in use
-  uint32_t limit = 0;                                   ///< that ptxas would not go beyond
+  uint32_t limit = 0;                                   ///< that ptxas would not exceed
 };
 
 }  // namespace bw::sim

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// A file of what happened, one JSON object a line (BW_SIM_EVENTS). The fields are described in
+/// A log of events, one JSON object a line (BW_SIM_EVENTS). The fields are described in
 /// common/simulator/README.md.
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace bw::sim::trace {
 
-/// The kinds of rows that BW_SIM_EVENT_KINDS asks for. `names`: separated by commas; "all"; or ""
-/// for all but `run` and `access`, which are many. Throws SimulationError{launch} for a name that
-/// no event has.
+/// The kinds of rows that BW_SIM_EVENT_KINDS selects. `names`: separated by commas; "all"; or ""
+/// for all but `run` and `access`, which are many. Throws SimulationError{launch} for an unknown
+/// name.
 [[nodiscard]] RowKinds selected_kinds(std::string_view names);
 
-/// Logs every launch of a device. Lines stand by launch, then by cluster, then by cycle; what
-/// happens in one cycle in the order in which it happened. Each cluster's observer keeps its own
-/// lines and hands them on when the cluster ends, so the file is the same for any number of host
-/// threads.
+/// Logs every launch of a device. Lines are sorted by launch, then by cluster, then by cycle;
+/// events of one cycle are in the order in which they happened. Each cluster's observer keeps its
+/// own lines and passes them on when the cluster ends, so the file is the same for any number of
+/// host threads.
 class EventLog final : public LaunchObserver {
  public:
-  /// Creates (or empties) the file. Throws SimulationError{launch} when that is not possible, and
-  /// for unknown names in `kinds` (see selected_kinds).
+  /// Creates (or empties) the file. Throws SimulationError{launch} if that is not possible, and for
+  /// unknown names in `kinds` (see selected_kinds).
   EventLog(const std::string& path, std::string_view kinds);
 
-  /// The log that BW_SIM_EVENTS (a file) and BW_SIM_EVENT_KINDS ask for; nullptr when they don't.
+  /// The log that BW_SIM_EVENTS (a file) and BW_SIM_EVENT_KINDS request, or nullptr.
   [[nodiscard]] static std::unique_ptr<EventLog> from_environment();
 
   /// A launch begins.

@@ -7,7 +7,7 @@ namespace bw::sim::trace {
 
 namespace {
 
-/// Bytes of the UTF-8 sequence at the start of a text that is not empty; 0: it is none.
+/// Bytes of the UTF-8 sequence at the start of a text that is not empty; 0: invalid.
 size_t utf8_length(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);

@@ -9,7 +9,7 @@
 
 namespace bw::sim::trace {
 
-/// A text as a JSON string. What is no UTF-8 in it becomes U+FFFD.
+/// A text as a JSON string. Invalid UTF-8 in it becomes U+FFFD.
 [[nodiscard]] std::string json_string(std::string_view text);
 
 /// The inside of an object: `"name":value` pairs, separated by commas.
@@ -26,13 +26,13 @@ class Fields {
       return add_raw(name, json_string(value));
     }
   }
-  /// `json` is a value as it stands in the file.
+  /// `json` is a value in the syntax of the file.
   Fields& add_raw(std::string_view name, std::string_view json) {
     if (!text_.empty()) text_ += ',';
     text_.append("\"").append(name).append("\":").append(json);
     return *this;
   }
-  /// Fields that were put together before.
+  /// Fields that were built before.
   Fields& add_all(std::string_view fields) {
     if (fields.empty()) return *this;
     if (!text_.empty()) text_ += ',';
@@ -47,7 +47,7 @@ class Fields {
   std::string text_;
 };
 
-/// A list of values that are JSON already.
+/// A list of values that are already JSON.
 class List {
  public:
   /// Adds an element.

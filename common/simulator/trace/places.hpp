@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Where the instructions of recordings stand in the reader's sources.
+/// Source locations of the instructions in recordings.
 
 #include <cstdint>
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace bw::sim::trace {
 
-/// The places of one kernel's instructions, by index into its text. Each is put together once.
+/// The places of one kernel's instructions, by index into its text. Each is built once.
 class Places {
  public:
   /// Of a kernel's instructions.
   explicit Places(const Kernel& kernel) : kernel_(kernel) {}
 
   /// `"file":…,"line":…,"function":…,"stack":…,"opcode":…`: the place that reports name, the lines
-  /// of the inlined calls where there is more than one, and the instruction.
+  /// of the inlined calls if there is more than one, and the instruction.
   [[nodiscard]] const std::string& fields_of(uint32_t instruction);
   /// "file:line" of the place that reports name.
   [[nodiscard]] std::string name_of(uint32_t instruction) const;
-  /// The innermost call in the folder of the kernel's file: the most telling line of the reader's.
+  /// The innermost call in the folder of the kernel's file: the reader's most informative line.
   /// Equal for all instructions of that line and call; nullptr without a .loc.
   [[nodiscard]] const ptx::SourceLocation* detail_of(uint32_t instruction) const;
   /// A JSON object of these instructions. `locations`: a list of `["file",line,"function"]`, the

@@ -48,7 +48,7 @@ uint64_t key_of(uint16_t cta_rank, uint32_t offset_bytes) {
 /// An instruction whose place was not looked up yet.
 const ptx::SourceLocation kUnknown{};
 
-/// Room that costs nothing before it is used: growing would copy what is there.
+/// Room that costs nothing until used: growing would copy the contents.
 constexpr size_t kReservedRows = size_t{1} << 18;
 constexpr size_t kReservedValues = size_t{1} << 20;
 
@@ -208,7 +208,7 @@ void Recorder::on_mbarrier(const MbarrierEvent& event) {
   const RowKind kind = row_kind(event.operation);
   const int64_t phase = number(event.phase);
   const bool is_test = event.operation == Operation::test;
-  // The parity of a test is the one that it asks for.
+  // The parity of a test is the requested one.
   const int64_t parity = (is_test ? event.waited_phase : phase) & 1;
   const int64_t pending = event.pending, expected = event.expected, tx = event.tx_bytes;
   const auto add_with = [&](std::initializer_list<int64_t> first) {
@@ -259,7 +259,7 @@ void Recorder::on_copy(const CopyEvent& event) {
     return;
   put_ranges(copy.sources);
   put_ranges(copy.destinations);
-  if (copy.signals.size() < 2) return put(kAbsent);  // the row's barrier says it
+  if (copy.signals.size() < 2) return put(kAbsent);  // the row's barrier has it
   put(copy.signals.size());
   for (const CopySignal& signal : copy.signals) {
     put(signal.cta_rank);
@@ -331,7 +331,7 @@ void Recorder::on_fence(const FenceEvent& event) {
 }
 
 void Recorder::on_access(const AccessEvent& event) {
-  constexpr int64_t kAtomic = 3;  // behind the values of Access
+  constexpr int64_t kAtomic = 3;  // after the values of Access
   if (!add(RowKind::access, event.cycle, event.origin,
            {number(event.space), event.atomic ? kAtomic : number(event.access), event.bytes}))
     return;
@@ -343,7 +343,7 @@ void Recorder::on_access(const AccessEvent& event) {
 void Recorder::merge_late_rows() {
   const auto earlier = [](const Row& a, const Row& b) { return a.cycle < b.cycle; };
   std::stable_sort(late_.begin(), late_.end(), earlier);
-  // From the back, in place. A late row comes behind all that are not late and of its cycle.
+  // From the back, in place. A late row comes after its cycle's rows that are not late.
   std::vector<Row>& rows = recording_.rows;
   size_t in_time = rows.size();
   rows.resize(rows.size() + late_.size());

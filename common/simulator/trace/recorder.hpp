@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Records what one cluster does.
+/// Records the events of one cluster.
 
 #include <bitset>
 #include <cstdint>
@@ -24,7 +24,7 @@ using RowKinds = std::bitset<kRowKinds>;
 /// Writes rows of one cluster.
 class Recorder final : public Observer {
  public:
-  /// Gets the recording when the cluster has ended; see Observer::on_end.
+  /// Receives the recording when the cluster has ended; see Observer::on_end.
   using Sink = std::function<void(ClusterRecording&&)>;
 
   /// Writes rows of one cluster.
@@ -64,7 +64,7 @@ class Recorder final : public Observer {
     LaneMask lanes = 0;
     const ptx::SourceLocation* place = nullptr;
   };
-  /// Adds a row with its first values; false where it is not to be kept.
+  /// Adds a row with its first values; false if it is filtered out.
   bool add(RowKind kind, Cycle cycle, const Origin& origin, std::initializer_list<int64_t> values,
            uint32_t barrier = Row::kNone);
   template <class Value>
@@ -76,27 +76,27 @@ class Recorder final : public Observer {
   void put_ranges(const Ranges& ranges);
   /// A value of type `text`.
   [[nodiscard]] int64_t index_of(std::string_view text);
-  /// The last run of the warp that acts.
+  /// The last run of the acting warp.
   [[nodiscard]] Run& last_run_of(const Origin& origin);
-  /// Puts late_ among the other rows: by cycle, and ties as they came.
+  /// Merges late_ into the other rows: by cycle, keeping the order of ties.
   void merge_late_rows();
   [[nodiscard]] uint32_t barrier_at(uint16_t cta_rank, uint32_t offset_bytes) const;
 
-  /// Whether a run goes on where its warp's last one ended, at the same line of the reader's; that
-  /// row is then made longer.
+  /// Whether a run continues where its warp's last one ended, at the same line of the reader's;
+  /// that row is then extended.
   bool continues_last_run(const RunEvent& event);
 
-  const Cluster& cluster_;  ///< gone when it has ended
+  const Cluster& cluster_;  ///< invalid once it has ended
   const RowKinds& kinds_;
   const RecordingWindow& window_;
   bool numbers_rows_ = false;
   Sink sink_;
   ClusterRecording recording_;
   Places places_;
-  std::vector<const ptx::SourceLocation*> details_;  ///< by instruction; kUnknown: not looked up
-  std::vector<Run> last_runs_;                       ///< by CTA and warp, see index_of_run
-  std::vector<Row> late_;        ///< rows that others of later cycles came before
-  std::vector<int64_t> phases_;  ///< the current one of each barrier
+  std::vector<const ptx::SourceLocation*> details_;    ///< by instruction; kUnknown: not looked up
+  std::vector<Run> last_runs_;                         ///< by CTA and warp, see index_of_run
+  std::vector<Row> late_;                              ///< rows preceded by rows of later cycles
+  std::vector<int64_t> phases_;                        ///< the current one of each barrier
   std::unordered_map<uint64_t, uint32_t> barrier_at_;  ///< by rank and offset, see key_of
 };
 

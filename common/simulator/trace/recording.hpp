@@ -1,9 +1,10 @@
 #pragma once
 /// \file
-/// What a recording of a cluster holds: one short row for each event, and what the rows refer to.
+/// Contents of a cluster's recording: one short row for each event, and the tables the rows refer
+/// to.
 ///
 /// The table of kinds (kind_of) says which values a row has and in which order. The event log and
-/// the file of a recording are both written from it, so neither knows an event by name.
+/// the file of a recording are both written from it, so neither names any event.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace bw::sim::trace {
 
-/// What a row tells; the order is that of the table.
+/// The kind of a row's event; in the table's order.
 enum class RowKind : uint8_t {
   cta_start,
   cta_end,
@@ -58,7 +59,7 @@ enum class RowKind : uint8_t {
 /// How many kinds there are.
 inline constexpr size_t kRowKinds = static_cast<size_t>(RowKind::access) + 1;
 
-/// How a field stands among a row's values.
+/// How a row stores a field's values.
 enum class FieldType : uint8_t {
   number,   ///< one value; kAbsent: the row has no such field
   boolean,  ///< one value, 0 or 1
@@ -68,7 +69,7 @@ enum class FieldType : uint8_t {
   signals,  ///< a count, then CTA rank, offset and bytes of each; kAbsent as the count: no field
   numbers,  ///< a count and as many values
 };
-/// The field is not there.
+/// The field is absent.
 inline constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 
 /// A field of a row.
@@ -110,7 +111,7 @@ struct RecordedBarrier {
   uint32_t initialised_by = Row::kNone;  ///< index into the kernel's text
 };
 
-/// What one cluster did, by cycle; what happened in one cycle in the order in which it happened.
+/// Events of one cluster, by cycle; those of one cycle in the order in which they happened.
 struct ClusterRecording {
   uint64_t cluster = 0;  ///< the cluster
   RunStatus status = RunStatus::finished;
@@ -119,10 +120,10 @@ struct ClusterRecording {
   std::vector<int64_t> values;            ///< of all rows
   std::vector<RecordedBarrier> barriers;  ///< that occur
   std::vector<std::string> texts;         ///< that occur
-  std::optional<Cycle> full_at;           ///< cycle of the first event for which there was no room
+  std::optional<Cycle> full_at;           ///< cycle of the first event that did not fit
 };
 
-/// What of a launch is recorded.
+/// The part of a launch that is recorded.
 struct RecordingWindow {
   uint64_t first_cluster = 0;            ///< the first one that is kept
   uint64_t last_cluster = ~uint64_t{0};  ///< the last one that is kept

@@ -24,7 +24,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the file's numbers are little-endian");
 
 constexpr std::string_view kMagic = "BWREC001";
-/// Recorded where no clusters are asked for: a picture shows fewer.
+/// Recorded if no clusters are selected: a picture shows fewer.
 constexpr uint64_t kDefaultCtas = 64;
 /// Of a launch: some 100 bytes each with their values.
 constexpr uint64_t kMostRows = 2'000'000;
@@ -33,7 +33,7 @@ constexpr uint64_t kMostRows = 2'000'000;
   throw SimulationError(Report{.code = code, .what = std::move(what), .fix = std::move(fix)});
 }
 
-/// Reads "A-B" or "A"; leaves the bounds as they are for "".
+/// Reads "A-B" or "A"; leaves the bounds unchanged for "".
 void read_window(std::string_view name, std::string_view text, uint64_t& first, uint64_t& last) {
   if (text.empty()) return;
   const char* const end = text.data() + text.size();
@@ -91,7 +91,7 @@ std::string numbers_json(Numbers... numbers) {
 RecordingFile::RecordingFile(const std::string& path, std::string_view clusters,
                              std::string_view cycles)
     : kinds_(selected_kinds("all")), chooses_clusters_(clusters.empty()) {
-  kinds_.reset(static_cast<size_t>(RowKind::access));  // many, and no picture needs them
+  kinds_.reset(static_cast<size_t>(RowKind::access));  // many, and unused by pictures
   read_window("BW_SIM_RECORDING_CLUSTERS", clusters, asked_.first_cluster, asked_.last_cluster);
   read_window("BW_SIM_RECORDING_CYCLES", cycles, asked_.first_cycle, asked_.last_cycle);
   file_.reset(std::fopen(path.c_str(), "wb"));

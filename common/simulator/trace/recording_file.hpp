@@ -26,16 +26,16 @@
 
 namespace bw::sim::trace {
 
-/// Records every launch of a device into a file. Clusters stand in ascending order.
+/// Records every launch of a device into a file. Clusters are in ascending order.
 class RecordingFile final : public LaunchObserver {
  public:
   /// Creates (or empties) the file. `clusters` and `cycles` are "A-B", "A" or "" (see
-  /// common/simulator/README.md). Throws SimulationError{launch} when the file can't be written or
-  /// a window is none.
+  /// common/simulator/README.md). Throws SimulationError{launch} if the file can't be written or a
+  /// window is invalid.
   RecordingFile(const std::string& path, std::string_view clusters, std::string_view cycles);
 
-  /// What BW_SIM_RECORDING (a file), BW_SIM_RECORDING_CLUSTERS and BW_SIM_RECORDING_CYCLES ask
-  /// for; nullptr when they don't.
+  /// Of BW_SIM_RECORDING (a file), BW_SIM_RECORDING_CLUSTERS and BW_SIM_RECORDING_CYCLES; nullptr
+  /// if they are not set.
   [[nodiscard]] static std::unique_ptr<RecordingFile> from_environment();
 
   /// A launch begins.
@@ -53,12 +53,12 @@ class RecordingFile final : public LaunchObserver {
   void write_cluster(const ClusterRecording& recording, const Kernel& kernel);
 
   RowKinds kinds_;
-  RecordingWindow window_;  ///< of the launch that runs
+  RecordingWindow window_;  ///< of the running launch
   RecordingWindow asked_;
   bool chooses_clusters_;
   std::unique_ptr<std::FILE, Close> file_;
   uint64_t launches_ = 0;
-  const Kernel* kernel_ = nullptr;  ///< of the launch that runs
+  const Kernel* kernel_ = nullptr;  ///< of the running launch
   std::vector<bool> is_named_;      ///< whether a row names the instruction
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kColumnBytes = 4;     // of a lane of tensor memory
 constexpr uint64_t kMultiplyAndAdd = 2;  // operations
 
-/// Waits within a warp: they hide behind what another part of it does.
+/// Waits within a warp: another part of it hides them.
 bool is_within_warp(WaitKind kind) {
   return kind == WaitKind::warp_sync || kind == WaitKind::reconvergence;
 }
@@ -128,7 +128,7 @@ void Statistics::add_warp(const Cta& cta, const Warp& warp, Cycle start) {
   for (const Cycle* const stall : stalls) counted += *stall;
   Cycle waited = 0;
   for (const auto& [what, waits] : sums.waits) waited += waits.cycles;
-  // What parts of a diverged warp did at the same time counts once.
+  // Simultaneous work of a diverged warp counts once.
   Cycle excess = counted + waited - std::min(counted + waited, sums.cycles);
   if (excess != 0) {
     const Cycle left = waited - std::min(waited, excess);

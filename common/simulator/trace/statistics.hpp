@@ -1,7 +1,6 @@
 #pragma once
 /// \file
-/// What the warps and units of a cluster did, added up: where warps' time went, bytes by path,
-/// units.
+/// Sums over the warps and units of a cluster: where warps' time went, bytes by path, units.
 
 #include <array>
 #include <compare>
@@ -18,7 +17,7 @@
 
 namespace bw::sim::trace {
 
-/// What a warp waited for, asleep.
+/// The object of a warp's wait.
 struct WaitedFor {
   WaitKind kind = WaitKind::none;  ///< which kind of wait
   uint64_t object = 0;  ///< of an mbarrier its offset in shared memory, of a named barrier its id
@@ -26,13 +25,13 @@ struct WaitedFor {
   auto operator<=>(const WaitedFor&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// Waits for one thing.
+/// Waits for one object.
 struct Waits {
   uint64_t times = 0;  ///< how many ended
-  Cycle cycles = 0;    ///< how long they took; less where other lanes of the warp ran meanwhile
+  Cycle cycles = 0;    ///< their sum; less where other lanes of the warp ran
 };
 
-/// Where the time of warps went: the parts add up to `cycles`.
+/// Breakdown of the time of warps: the parts add up to `cycles`.
 struct WarpSums {
   uint64_t warps = 0;
   Cycle cycles = 0;                  ///< from the start of the CTA to the end of the warp
@@ -40,11 +39,11 @@ struct WarpSums {
   uint64_t issued = 0;               ///< machine instructions, a cycle each
   Cycle pipe_stalls = 0;             ///< a pipe was busy with the one before
   Cycle issue_stalls = 0;            ///< another warp of the scheduler issued
-  Cycle shared_stalls = 0;           ///< a value from shared memory was not there
-  Cycle global_stalls = 0;           ///< a value from device memory was not there
-  Cycle shared_queue_stalls = 0;     ///< no place in the queue of accesses to shared memory
-  Cycle global_queue_stalls = 0;     ///< the same of accesses to device memory
-  std::map<WaitedFor, Waits> waits;  ///< by what they were for
+  Cycle shared_stalls = 0;           ///< a value from shared memory had not arrived
+  Cycle global_stalls = 0;           ///< a value from device memory had not arrived
+  Cycle shared_queue_stalls = 0;     ///< the queue of accesses to shared memory was full
+  Cycle global_queue_stalls = 0;     ///< likewise for accesses to device memory
+  std::map<WaitedFor, Waits> waits;  ///< by their objects
   /// The rest: latencies of the instructions before, and of those that synchronise.
   Cycle fixed = 0;
 
@@ -64,12 +63,12 @@ using WarpNumber = std::pair<uint16_t, uint16_t>;
 /// An mbarrier: rank of its CTA, and offset in shared memory.
 using BarrierPlace = std::pair<uint16_t, uint32_t>;
 
-/// What clusters did.
+/// Sums of clusters.
 struct Sums {
   uint64_t ctas = 0;                          ///< that have ended
   Cycle cta_cycles = 0;                       ///< the sum of their times
   std::map<WarpNumber, WarpSums> warps;       ///< by number, over all clusters
-  std::map<BarrierPlace, uint32_t> barriers;  ///< the instruction that has initialised it
+  std::map<BarrierPlace, uint32_t> barriers;  ///< the instruction that initialised it
   std::map<std::pair<CopyUnit, CopyDirection>, CopySums> copies;  ///< by unit and direction
   SmTraffic traffic;                         ///< of threads, with a timing model
   std::array<double, kResources> used{};     ///< with a timing model
@@ -82,10 +81,10 @@ struct Sums {
   void add(const Sums& other);
 };
 
-/// Adds up what one cluster does.
+/// Adds up one cluster's events.
 class Statistics final : public Observer {
  public:
-  /// Gets the sums when the cluster has ended; see Observer::on_end.
+  /// Receives the sums when the cluster has ended; see Observer::on_end.
   using Sink = std::function<void(const Sums&)>;
   /// Of a cluster.
   Statistics(Cluster& cluster, Sink sink) : cluster_(cluster), sink_(std::move(sink)) {}
@@ -107,7 +106,7 @@ class Statistics final : public Observer {
   void on_end(RunStatus status) override;
 
  private:
-  /// The waits of a warp that runs.
+  /// The waits of a running warp.
   struct Running {
     std::map<WaitedFor, Waits> waits;
     Cycle counted_until = 0;  ///< waits of its parts at the same time count once
@@ -115,7 +114,7 @@ class Statistics final : public Observer {
   [[nodiscard]] Running& running(uint16_t rank, uint32_t warp);
   void add_warp(const Cta& cta, const Warp& warp, Cycle start);
 
-  Cluster& cluster_;  ///< gone when it has ended
+  Cluster& cluster_;  ///< invalid once it has ended
   Sink sink_;
   Sums sums_;
   std::vector<Cycle> starts_, ends_;           ///< of the CTAs, by rank

@@ -105,7 +105,7 @@ std::string copies_json(const Sums& sums) {
   return list.json();
 }
 
-/// What only a timing model knows.
+/// Fields of a timing model.
 void add_modelled(Fields& record, const TimingTable& times, const Sums& sums,
                   const LaunchResult& result) {
   Fields shared, l1, l2, memory, used, capacity;

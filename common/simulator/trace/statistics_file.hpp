@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A file of statistics (BW_SIM_STATISTICS): a JSON object a line for each launch, from which
-/// profiles are made. common/simulator/README.md describes the fields.
+/// A file of statistics (BW_SIM_STATISTICS): a JSON object a line for each launch, the input of
+/// profiles. common/simulator/README.md describes the fields.
 
 #include <cstdint>
 #include <cstdio>
@@ -17,13 +17,13 @@ namespace bw::sim::trace {
 /// threads.
 class StatisticsFile final : public LaunchObserver {
  public:
-  /// Changes when a field goes away or means something else.
+  /// Changes when a field is removed or changes its meaning.
   static constexpr int kVersion = 1;
 
-  /// Creates (or empties) the file. Throws SimulationError{launch} when that is not possible.
+  /// Creates (or empties) the file. Throws SimulationError{launch} if that is not possible.
   explicit StatisticsFile(const std::string& path);
 
-  /// The file that BW_SIM_STATISTICS names; nullptr where it names none.
+  /// The file that BW_SIM_STATISTICS names, or nullptr.
   [[nodiscard]] static std::unique_ptr<StatisticsFile> from_environment();
 
   /// A launch begins.
@@ -37,7 +37,7 @@ class StatisticsFile final : public LaunchObserver {
   };
   std::unique_ptr<std::FILE, Close> file_;
   uint64_t launches_ = 0;
-  Grid* grid_ = nullptr;  ///< of the launch that runs
+  Grid* grid_ = nullptr;  ///< of the running launch
   Sums sums_;             ///< of its clusters that have ended
 };
 

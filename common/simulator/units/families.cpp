@@ -21,7 +21,7 @@ constexpr std::string_view kRefused = "Known and refused";
 }  // namespace
 
 std::span<const FormFamily> instruction_forms() {
-  // Forms that are refused by name stand last: theirs are the rows that take any modifier.
+  // Forms that are refused by name are last: theirs are the rows that take any modifier.
   static const std::array families = {
       FormFamily{kArithmetic, integer::arithmetic_rows()},
       FormFamily{kArithmetic, integer::carry_rows()},

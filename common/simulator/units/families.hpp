@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The rows of every family of instruction forms. Each function is defined beside the family's
+/// The rows of every family of instruction forms. Each function is defined with the family's
 /// handlers; families.cpp puts them together.
 
 #include <span>

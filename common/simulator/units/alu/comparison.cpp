@@ -187,8 +187,7 @@ void set_value(const LaneRegisters& registers, const Instruction& instruction, L
   });
 }
 
-/// What a name of a comparison stands for; without a function where the type has no such
-/// comparison.
+/// Meaning of a comparison's name; without a function if the type does not have that comparison.
 struct Chosen {
   Compare function = nullptr;
   Handler plain = nullptr;  ///< of sources that are not packed

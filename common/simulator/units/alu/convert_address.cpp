@@ -42,7 +42,7 @@ Flow shared_variable_to_generic(Strand& strand, const Instruction& instruction, 
 template <class Operation>
 constexpr Handler kUnary = lanewise::map1<Operation, uint64_t, uint64_t>;
 
-/// Whether a generic address lies in the space `name`.
+/// Whether a generic address is in the space `name`.
 bool in_space(std::string_view name, AddressSpace space, const Allocation* allocation,
               uint64_t address, const Strand& strand) {
   if (name == "local") return space == AddressSpace::local;

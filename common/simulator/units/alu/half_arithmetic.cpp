@@ -39,8 +39,8 @@ float narrow_to_odd(double value) {
   const double back = nearest;
   const auto bits = std::bit_cast<uint32_t>(nearest);
   if (back == value || back != back || (bits & 1) != 0) return nearest;
-  // An even neighbour was chosen: the odd one lies on the other side of the value. Beyond the
-  // largest float (an infinity that was rounded to) the largest float is odd.
+  // An even neighbour was chosen: the odd one is on the other side of the value. Beyond the largest
+  // float (an infinity that was rounded to) the largest float is odd.
   const bool too_large = std::fabs(back) > std::fabs(value);
   return std::bit_cast<float>(too_large ? bits - 1 : bits + 1);
 }
@@ -95,7 +95,7 @@ struct Neg {
   }
 };
 
-/// Two's complement order of the bits, in which -0 lies below +0.
+/// Two's complement order of the bits, in which -0 is below +0.
 inline int32_t order(uint16_t bits) {
   const int32_t magnitude = bits & 0x7fff;
   return bits & 0x8000 ? -1 - magnitude : magnitude;

@@ -29,7 +29,7 @@ void move(const LaneRegisters& registers, const Instruction& instruction, LaneMa
   for_lanes(active, [=](int lane) { d[lane] = a[lane]; });
 }
 
-/// The address of a shared variable: its offset with the own CTA's rank in the bits above.
+/// The address of a shared variable: its offset with its own CTA's rank in the bits above.
 template <class T>
 Flow move_shared_address(Strand& strand, const Instruction& instruction, LaneMask active) {
   T* const d = strand.lanes<T>(instruction.operands[0]);
@@ -229,7 +229,7 @@ void bind_mov_predicate(Binder& binder) {
 using costs::kAlu;
 constexpr std::string_view kMoveSection = "mov";
 
-/// Registers are renamed, constants are operands; sizes of the grid stand in the constant bank.
+/// Registers are renamed, constants are operands; sizes of the grid are in the constant bank.
 Cost move(const Modifiers&, const ptx::Instruction& instruction) {
   const ptx::Operand& source = instruction.operands.back();
   if (source.kind != Kind::special) return kNoCost;

@@ -82,7 +82,7 @@ std::string take_number(std::string_view format, size_t& at) {
   return take_while(format, at, "0123456789");
 }
 
-// Parses the conversion whose '%' is at `at`, and moves behind it.
+// Parses the conversion whose '%' is at `at`, and moves past it.
 Conversion parse_conversion(std::string_view format, size_t& at) {
   Conversion conversion;
   ++at;

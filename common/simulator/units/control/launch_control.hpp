@@ -14,11 +14,11 @@ namespace bw::sim {
 /// first CTA's coordinates in words 0 to 2 and a marker with the outcome in word 3.
 struct CancelResponse {
   static constexpr uint32_t kMarker = 0x434c4300;  ///< "CLC" and the outcome in the last byte
-  std::array<uint32_t, 4> words{};                 ///< 16 bytes, as they stand in memory
+  std::array<uint32_t, 4> words{};                 ///< 16 bytes, as in memory
 
   /// Another cluster's work is handed over.
   [[nodiscard]] static CancelResponse canceled(Dim3 first_cta);
-  /// There is no more work.
+  /// No work is left.
   [[nodiscard]] static CancelResponse failed();
   /// Whether it has been written.
   [[nodiscard]] bool is_response() const { return (words[3] & ~1u) == kMarker; }

@@ -89,7 +89,7 @@ uint64_t mask_ge(const Strand& strand, int lane) {
 
 uint64_t clock(const Strand& strand, int) { return strand.time; }
 uint64_t clock_high(const Strand& strand, int) { return strand.time >> 32; }
-/// Not in cycles: it goes on while the SMs' clock is low.
+/// Not in cycles: it runs while the SMs' clock is low.
 uint64_t nanoseconds(const Strand& strand, int) {
   const Settings& settings = strand.cluster->settings();
   const auto ctas = static_cast<double>(configuration(strand).grid.volume());

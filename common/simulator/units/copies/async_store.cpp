@@ -34,7 +34,7 @@ struct AsyncStoreForm {
   ValueOperand source;  ///< the first element; the others follow
   uint8_t count = 1;    ///< vector elements
   uint8_t element_bytes = 4;
-  bool generic = false;       ///< the addresses are generic, and must lie in shared memory
+  bool generic = false;       ///< the addresses are generic, of shared memory only
   bool reduces = false;       ///< else it stores
   AtomicOperation operation;  ///< of a reduction
 };

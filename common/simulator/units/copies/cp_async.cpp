@@ -46,7 +46,7 @@ struct InFlight {
   int count = 0;
   uint32_t copy_bytes = 0;
   Origin origin;
-  std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
+  std::unique_ptr<CopyDescription> description;  ///< for observers; null if none requests it
 };
 
 std::unique_ptr<CopyDescription> describe(const InFlight& copies, const Cta& cta) {

@@ -10,8 +10,8 @@ constexpr uint32_t kSwizzleChunkBytes = 16;
 constexpr uint32_t kPackedElements = 16;  // of a padded type in a chunk
 constexpr uint32_t kLineShift = 7;        // a line of all 32 banks is 128 bytes
 constexpr uint32_t kFullRowBytes = 128;
-/// Rows lie far apart in global memory, where the host's processor does not foresee them: one that
-/// comes so many rows later is asked for.
+/// Rows are far apart in global memory, where the host's hardware prefetcher does not help: the row
+/// this many rows ahead is prefetched.
 constexpr uint64_t kRowsAhead = 8;
 constexpr uint64_t kHostLineBytes = 64;
 constexpr uint16_t kNanFill = 0x7ff7;  // "OOB-NaN", in each 16 bits of any type (seen on Hopper)
@@ -64,8 +64,8 @@ void move_row(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std
   }
 }
 
-/// A row of a padded type: the packed elements of each chunk of `padded`, and what lies behind
-/// them. What a GPU writes there the PTX ISA does not say; here it can be told from data.
+/// A row of a padded type: the packed elements of each chunk of `padded`, and the bytes after them.
+/// The PTX ISA does not say what a GPU writes there; here it can be told from data.
 void pad_row(const std::byte* packed, std::vector<std::byte>& padded, uint32_t packed_bytes) {
   constexpr std::byte kPadding{0xcd};
   std::fill(padded.begin(), padded.end(), kPadding);
@@ -184,7 +184,7 @@ void TensorBox::set_rows() {
 template <class Row>
 void TensorBox::for_each_pixel(Row&& row) const {
   const uint32_t batch = map_.rank - 1;
-  const uint32_t walked_end = map_.im2col.is_wide() ? 2 : batch;  // behind the last that is walked
+  const uint32_t walked_end = map_.im2col.is_wide() ? 2 : batch;  // one past the last walked one
   std::array<int64_t, kTensorMapMaxRank> position = start_;
   for (uint32_t pixel = 0; pixel < rows_; ++pixel) {
     bool inside = true;
@@ -195,7 +195,7 @@ void TensorBox::for_each_pixel(Row&& row) const {
       offset += at * static_cast<int64_t>(map_.stride_bytes[d]);
     }
     row(map_.address + static_cast<uint64_t>(offset), inside);
-    // The next position in the bounding box; behind its end, the next image.
+    // The next position in the bounding box; past its end, the next image.
     uint32_t d = 1;
     for (; d < walked_end; ++d) {
       position[d] += map_.element_strides[d];

@@ -177,8 +177,8 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
 
 namespace {
 
-/// What the im2col encoding functions have in common: the conditions of a tiled map whose box is
-/// one pixel, and what `encoded` then holds beside the corners.
+/// Common part of the im2col encoding functions: the conditions of a tiled map whose box is one
+/// pixel, and the fields of `encoded` other than the corners.
 TensorMapStatus encode_pixels(std::string_view function, void* map,
                               const TensorMapArguments& arguments, uint32_t channels,
                               uint32_t pixels, Encoded& encoded) {

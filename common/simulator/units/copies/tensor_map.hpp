@@ -58,8 +58,8 @@ enum class Im2colMode : uint8_t {
   w128,  ///< .im2col::w::128: the same, always 128 pixels
 };
 
-/// What an im2col map has instead of a box (PTX ISA, "Im2col mode"). Dimension 0 is the channels,
-/// the last one the batch; between them lie the spatial dimensions, which the arrays count from 0.
+/// An im2col map's counterpart of the box (PTX ISA, "Im2col mode"). Dimension 0 is the channels,
+/// the last one the batch; between them are the spatial dimensions, which the arrays count from 0.
 struct Im2col {
   static constexpr uint32_t kMaxSpatial = kTensorMapMaxRank - 2;  ///< spatial dimensions at most
   static constexpr uint32_t kWidePixels = 128;  ///< of a copy with Im2colMode::w128
@@ -132,10 +132,10 @@ struct TensorMapArguments {
   int interleave = 0;                         ///< of the channels
   int swizzle = 0;                            ///< how chunks are exchanged
   int l2_promotion = 0;                       ///< as the driver numbers it
-  int oob_fill = 0;                           ///< what stands outside of the tensor
+  int oob_fill = 0;                           ///< fills elements outside of the tensor
 };
 
-/// The arguments of cuTensorMapEncodeIm2col beside those; box_dim is not used.
+/// Further arguments of cuTensorMapEncodeIm2col; box_dim is not used.
 struct Im2colArguments {
   const int* lower = nullptr;  ///< rank - 2 elements
   const int* upper = nullptr;  ///< rank - 2 elements
@@ -143,7 +143,7 @@ struct Im2colArguments {
   uint32_t pixels = 0;         ///< of a copy
 };
 
-/// The arguments of cuTensorMapEncodeIm2colWide beside those of a tiled map; box_dim is not used.
+/// Arguments of cuTensorMapEncodeIm2colWide beyond a tiled map's; box_dim is not used.
 struct Im2colWideArguments {
   int lower = 0;          ///< of the bounding box in dimension 1
   int upper = 0;          ///< see Im2col

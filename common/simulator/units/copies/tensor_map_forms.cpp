@@ -1,8 +1,8 @@
 /// \file
 /// tensormap.replace and tensormap.cp_fenceproxy: tensor maps that a kernel changes.
 ///
-/// A map in memory is changed through the generic proxy; fence.proxy.tensormap hands it on to the
-/// copies. As every fence, that one orders nothing here: copies see the map as it stands.
+/// A map in memory is changed through the generic proxy; fence.proxy.tensormap passes it on to the
+/// copies. Like every fence, it orders nothing here: copies read the current map.
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -3,9 +3,9 @@
 /// Tensor maps in memory that a kernel can write: which copies read them, and who has changed them.
 ///
 /// A copy reads its map at some time between its issue and its completion, by a proxy of its own.
-/// What the threads and copies of one cluster do to a map is certain, whatever else they know: a
-/// write while a copy reads the map, and a copy behind a change that no fence has handed on. What
-/// other clusters do, and whether a fence stands in the right thread, is left to the race detector.
+/// Accesses of the threads and copies of one cluster to a map are certain: a write while a copy
+/// reads the map, and a copy after a change that no fence has passed on. Other clusters, and
+/// whether a fence is in the right thread, are left to the race detector.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,9 +23,9 @@ class TensorMapWatch {
   /// Whether there is nothing to look at: writers ask before they say what they write.
   [[nodiscard]] bool is_empty() const { return maps_.empty(); }
 
-  /// A copy of one lane through the map is issued. Throws SimulationError{contract} where the map
-  /// was changed and no fence.proxy.tensormap has acquired it since. Maps that nobody can write
-  /// (parameters and constants) are not watched.
+  /// A copy of one lane through the map is issued. Throws SimulationError{contract} if the map was
+  /// changed and no fence.proxy.tensormap has acquired it since. Read-only maps (parameters and
+  /// constants) are not watched.
   void begin_copy(const Site& site, uint64_t map);
   /// It is complete.
   void end_copy(const Site& site, uint64_t map);
@@ -33,8 +33,8 @@ class TensorMapWatch {
   /// copies use, those on mbarriers too: published kernels rely on it before they change a map.
   void end_reading(const Strand& strand, LaneMask lanes);
 
-  /// Bytes of global memory are written. Throws SimulationError{contract} where a map lies there
-  /// and a copy that reads it is under way.
+  /// Bytes of global memory are written. Throws SimulationError{contract} if they hold a map that a
+  /// copy in flight reads.
   void write(const Site& site, uint64_t address, size_t bytes);
   /// The same of a whole map, which is watched from now on.
   void change(const Site& site, uint64_t map);

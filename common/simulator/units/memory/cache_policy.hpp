@@ -11,7 +11,7 @@
 
 namespace bw::sim {
 
-/// Expects `count` operands and, where the form has `.L2::cache_hint`, a 64-bit policy behind them.
+/// Expects `count` operands, followed by a 64-bit policy if the form has `.L2::cache_hint`.
 inline void expect_count_and_policy(Binder& binder, size_t count) {
   const bool has_policy = !binder.modifiers.get("policy").empty();
   binder.expect_count(count + (has_policy ? 1 : 0), count + (has_policy ? 1 : 0));

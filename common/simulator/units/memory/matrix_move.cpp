@@ -169,7 +169,7 @@ struct ByteLoad {
   unsigned element_bits = 8;  ///< in memory: 8, or 6 or 4, packed in the row's first bytes
 };
 
-/// The row that `lane` addresses, as one element a byte: 6-bit elements stand in the lower bits of
+/// The row that `lane` addresses, as one element a byte: 6-bit elements are in the lower bits of
 /// their byte, 4-bit ones in the middle (PTX ISA, "Optional Decompression").
 ByteRow load_row(Strand& strand, const Instruction& instruction, const Operand& address, int lane,
                  unsigned element_bits, RowPlaces& places) {

@@ -21,7 +21,7 @@ Accessor accessor(Strand& strand) {
 
 SharedWindow window_of(const Cta& cta) { return {*cta.clock, cta.shared.data()}; }
 
-/// The shared memory in which the lanes' places lie: mostly that of the own CTA.
+/// The shared memory of the lanes' addresses: mostly their own CTA's.
 SharedWindow window_of(const Strand& strand, const LanePlaces& lanes) {
   const std::byte* const place = lanes.at(lowest_lane(lanes.active));
   const auto holds = [&](const Cta& cta) {
@@ -37,7 +37,7 @@ const Instruction& instruction_of(const Strand& strand) {
   return strand.cluster->kernel().code()[strand.pc];
 }
 
-/// What the instruction at hand loads is there at `at`.
+/// The current instruction's loaded value arrives at `at`.
 void value_arrives(Strand& strand, LoadedFrom from, Cycle at) {
   strand.value_arrives(from, instruction_of(strand).scoreboard, at);
 }

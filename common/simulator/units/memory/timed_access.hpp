@@ -24,9 +24,9 @@ enum class Place : uint8_t {
 
 /// A load: notes when its values arrive (Strand::arrives).
 void load(Strand& strand, Place place, const LanePlaces& lanes);
-/// A store; nobody waits for it.
+/// A store; no thread waits for it.
 void store(Strand& strand, Place place, const LanePlaces& lanes);
-/// Rows of 16 bytes of a warp-wide matrix load in the own CTA's shared memory.
+/// Rows of 16 bytes of a warp-wide matrix load in its CTA's shared memory.
 void load_matrix(Strand& strand, const LanePlaces& rows);
 /// The same of a store.
 void store_matrix(Strand& strand, const LanePlaces& rows);

@@ -108,7 +108,7 @@ Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask act
     barrier.arrive(strand, instruction, active, performed);
     return Flow::next;
   }
-  // The arrival comes behind what it waits for.
+  // The arrival follows what it waits for.
   const MemoryScope scope = strand.cluster->size() > 1 ? MemoryScope::cluster : MemoryScope::cta;
   const Cycle membar = costs.fence(scope);
   performed = std::max(performed, strand.time + membar + barrier.latency());

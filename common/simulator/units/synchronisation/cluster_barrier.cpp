@@ -112,7 +112,7 @@ void ClusterBarrier::complete_if_due(const Origin& last, Cycle now) {
   if (completing_ || arrived_threads_ == 0 || arrived_threads_ != live_threads_) return;
   completing_ = true;
   const Cycle latency = this->latency();
-  // Who passes sees what was released to it.
+  // A passing warp sees what was released.
   const Cycle begin = performed_ < latency ? now : std::max(now, performed_ - latency + 1);
   performed_ = 0;
   cluster_.after(begin, latency, [this, last](Cycle release) {

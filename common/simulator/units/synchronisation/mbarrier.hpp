@@ -33,16 +33,16 @@ struct Mbarrier {
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
     Strand* strand;
-    uint32_t wait_token;  ///< the wait that it stands for; a later wait of the strand has another
+    uint32_t wait_token;  ///< the wait that it is for; a later wait of the strand has another
   };
   std::vector<Waiter> waiters;  ///< strands that wait for it
-  /// A copy from global memory that has told it.
+  /// A copy from global memory that has signalled it.
   struct Copy {
     Cycle asked;     ///< when it was asked for
     uint32_t bytes;  ///< how many it has brought
   };
   std::vector<Copy> copies;  ///< of the current phase
-  std::vector<Copy> landed;  ///< of the last complete one, until somebody has seen that it is
+  std::vector<Copy> landed;  ///< of the last complete one, until a thread observes that
 };
 
 /// What a state-based wait compares: the opaque value that arrive returns.
@@ -58,11 +58,11 @@ namespace mbarrier_state {
 
 /// An operation on the object at an offset into a CTA's shared memory.
 struct MbarrierOperation {
-  uint32_t offset_bytes;           ///< of the object
-  Cycle now;                       ///< when the operation takes effect
-  const Strand& strand;            ///< the one that issued it: for faults and reports
-  const Instruction& instruction;  ///< what it executed
-  LaneMask lanes = 0;  ///< those that observers are told of; 0: those that execute the instruction
+  uint32_t offset_bytes;                 ///< of the object
+  Cycle now;                             ///< when the operation takes effect
+  const Strand& strand;                  ///< the one that issued it: for faults and reports
+  const Instruction& instruction;        ///< what it executed
+  LaneMask lanes = 0;                    ///< those reported to observers; 0: the executing ones
   uint64_t operation_id = kNoOperation;  ///< MbarrierEvent's
 };
 
@@ -82,7 +82,7 @@ class MbarrierUnit {
   [[nodiscard]] Mbarrier* find(uint32_t offset_bytes);
   /// The live objects in ascending order of offset, for reports.
   [[nodiscard]] std::vector<const Mbarrier*> objects() const;
-  /// The live object at an offset; throws when there is none or when its bytes were overwritten.
+  /// The live object at an offset; throws if it does not exist or its bytes were overwritten.
   [[nodiscard]] Mbarrier& require(uint32_t offset_bytes, const Strand& strand,
                                   const Instruction& instruction);
 
@@ -101,11 +101,10 @@ class MbarrierUnit {
   void check_no_complete(const MbarrierOperation& by, uint32_t count);
   /// Announces bytes.
   void expect_tx(const MbarrierOperation& by, uint32_t bytes);
-  /// Bytes have landed. `asked`: when a copy from global memory was asked for that has brought
-  /// them.
+  /// Bytes have landed. `asked`: when the copy from global memory that brought them was requested.
   void complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycle asked = kNever);
-  /// Somebody has seen that the last phase is complete. The first time, the cluster's demand is
-  /// told how long its copies had been there.
+  /// A thread has observed that the last phase is complete. The first time, the cluster's demand
+  /// records how long its copies had been there.
   void was_seen(Mbarrier& barrier, Cycle now);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.

@@ -19,7 +19,7 @@ enum SpaceFlag : uint8_t { kGeneric = 0, kSharedCta = 1, kSharedCluster = 2, kSp
 [[nodiscard]] uint8_t space_flag(const Modifiers& modifiers);
 /// Which memory the flags name.
 [[nodiscard]] AddressSpace address_space(uint8_t flags);
-/// `.sem` and `.scope` stand together or not at all.
+/// `.sem` and `.scope` go together or not at all.
 void check_sem_and_scope(const Binder& binder);
 
 /// Whether all active lanes hold the same value in an operand.

@@ -28,7 +28,7 @@ struct BarrierRequest {
 /// State of one barrier. Arrival is per warp: a warp has arrived when all its threads that have not
 /// exited have executed a barrier instruction on it, and then counts as 32 threads.
 struct NamedBarrier {
-  /// Who has arrived, and how.
+  /// An arrival of a warp.
   struct Arrival {
     LaneMask lanes = 0;     ///< lanes that have executed the instruction
     bool complete = false;  ///< the warp counts as arrived
@@ -38,11 +38,11 @@ struct NamedBarrier {
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
     Strand* strand;
-    uint32_t wait_token;    ///< the wait that it stands for; a later wait of the strand has another
+    uint32_t wait_token;    ///< the wait that it is for; a later wait of the strand has another
     const Operand* result;  ///< where a reduction goes
     LaneMask lanes;         ///< the threads of the warp that take part
   };
-  bool active = false;     ///< somebody has arrived in this phase
+  bool active = false;     ///< a warp has arrived in this phase
   bool whole_cta = false;  ///< expects every warp that has not exited
   bool reduction = false;  ///< whether it reduces
   BarrierOperation operation = BarrierOperation::sync;
@@ -81,8 +81,8 @@ class NamedBarriers {
  private:
   void check(const Strand& strand, const Instruction& instruction, LaneMask lanes,
              const BarrierRequest& request) const;
-  /// Who arrives in a phase knows that the one before is complete. That a warp has learned nothing
-  /// since then is certain; whether what it has learned tells that, the race detector knows.
+  /// An arrival in a phase implies that the one before is complete. It is certain if a warp has had
+  /// no news since then; whether its news implies that is left to the race detector.
   void check_knows_last_phase(const Site& site, const NamedBarrier& barrier) const;
   void warp_arrived(NamedBarrier& barrier, NamedBarrier::Arrival& arrival);
   [[nodiscard]] bool is_complete(const NamedBarrier& barrier) const;

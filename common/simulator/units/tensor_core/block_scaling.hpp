@@ -3,11 +3,11 @@
 /// Scale factors of the block-scaled kinds in Tensor Memory (PTX ISA, "Block Scaling": "Scale
 /// Factor A ID", "Scale Factor B ID").
 ///
-/// The scales of row r of A (or column r of B) stand in lane r % 32 and column r / 32 from the
-/// base, in 1, 2 or 4 bytes of that word from the scale factor id on, and once more in each of the
-/// four quarters of the lanes. Where the data path is cut in two (cta_group::2 with M = 128), the
-/// lower 64 lanes hold the scales of the lower half of N alone and the upper ones those of the
-/// upper half (published kernels that run so agree; the ISA's figures show the uncut path).
+/// The scales of row r of A (or column r of B) are in lane r % 32 and column r / 32 from the base,
+/// in 1, 2 or 4 bytes of that word from the scale factor id on, replicated in each of the four
+/// quarters of the lanes. Where the data path is cut in two (cta_group::2 with M = 128), the lower
+/// 64 lanes hold the scales of the lower half of N alone and the upper ones those of the upper half
+/// (published kernels that run so agree; the ISA's figures show the uncut path).
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,7 @@ namespace bw::sim {
   return (rows + kWarpLanes - 1) / kWarpLanes;
 }
 
-/// Where a matrix's scales stand in one CTA.
+/// Location of a matrix's scales in one CTA.
 struct ScaleMatrix {
   uint32_t column = 0;                      ///< base
   uint32_t id = 0;                          ///< first byte

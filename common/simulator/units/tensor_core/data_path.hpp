@@ -1,7 +1,6 @@
 #pragma once
 /// \file
-/// In which lanes of Tensor Memory the rows of A and D lie (PTX ISA, "Data Path Layout
-/// Organization").
+/// Lanes of Tensor Memory that hold the rows of A and D (PTX ISA, "Data Path Layout Organization").
 
 #include <cstdint>
 
@@ -10,9 +9,9 @@
 
 namespace bw::sim {
 
-/// The layout of one CTA's part. Columns of N are cut into `groups` equal parts: part g lies
-/// `group_lanes` lanes further and uses the same columns of Tensor Memory. A, and what goes with
-/// its rows, stands once in each group's lanes.
+/// The layout of one CTA's part. Columns of N are cut into `groups` equal parts: part g is
+/// `group_lanes` lanes further and uses the same columns of Tensor Memory. Each group's lanes hold
+/// a copy of A and its per-row data.
 struct DataPath {
   uint32_t row_blocks = 0;     ///< blocks of 16 rows
   uint32_t block_lanes = 0;    ///< from a block to the next

@@ -59,7 +59,7 @@ constexpr int kSmallestExponent = -48;
 /// times 2^largest, keeps it in its binade, and its last bit is the last one that is kept.
 constexpr int kGuardBits = kFp32FractionBits - kFp8FractionBits;
 
-/// How a format's codes stand for numbers.
+/// How a format's codes encode numbers.
 struct CodeFormat {
   int fraction_bits, bias;
   uint8_t largest;  ///< magnitude of the largest finite number
@@ -115,7 +115,7 @@ inline Factors split(Bytes codes) {
 /// A column of B in one step, all that the sums need of it.
 struct ColumnStep {
   std::array<float, kFp8Step> values;
-  /// Where in the step's lowest bits of A those stand that make negative products with the element.
+  /// Positions, in the step's lowest bits of A, that make negative products with the element.
   std::array<uint16_t, kFp8Step> place_of_lowest;
   std::array<int8_t, kFp8Step> exponents, lowest_bits;
 };

@@ -4,13 +4,11 @@
 /// mma.sp, wgmma and wmma in tests/hardware, whose bits the rule all gives): a step's products and
 /// the accumulator are one sum.
 /// - Products are exact. Each has the exponents of its factors added; a subnormal factor has that
-/// of
-///   the smallest normal number. The accumulator has its own.
-/// - All terms are aligned to the largest exponent of those that are not zero. What lies more than
-///   `fraction_bits` below it is cut off, towards zero; the rest is summed exactly.
+///   of the smallest normal number. The accumulator has its own.
+/// - All terms are aligned to the largest exponent of those that are not zero. Bits more than
+///   `fraction_bits` below it are cut off, towards zero; the rest is summed exactly.
 /// - The result keeps `result_bits` fraction bits; the others are cut off, towards zero. As f16 it
-/// is
-///   rounded instead, to nearest even. A zero is positive.
+///   is rounded instead, to nearest even. A zero is positive.
 /// - A NaN, an infinity times zero or infinities of both signs give the NaN 0x7fffffff.
 
 #include <cstddef>

@@ -16,8 +16,8 @@ enum class MmaKind : uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 }
 [[nodiscard]] constexpr bool is_block_scaled(MmaKind kind) {
   return kind == MmaKind::mxf8f6f4 || kind == MmaKind::mxf4 || kind == MmaKind::mxf4nvf4;
 }
-/// Whether 4-bit elements stand in pairs, two a byte without padding; other kinds pad them (PTX
-/// ISA, "Packing formats of elements in Tensor and Shared memory").
+/// Whether 4-bit elements are packed, two a byte without padding; other kinds pad them
+/// (PTX ISA, "Packing formats of elements in Tensor and Shared memory").
 [[nodiscard]] constexpr bool packs_pairs(MmaKind kind) {
   return kind == MmaKind::mxf4 || kind == MmaKind::mxf4nvf4;
 }
@@ -31,9 +31,8 @@ enum class AccumulatorFormat : uint8_t { f16 = 0, f32 = 1, s32 = 2 };
 /// Formats of scale factors, as the descriptor encodes them.
 enum class ScaleFormat : uint8_t { ue4m3 = 0, ue8m0 = 1 };
 
-/// Bytes of one element in a K-contiguous row as tcgen05.mma counts them: 6- and 4-bit formats
-/// stand in shared memory as 16 elements in 16 bytes (packed, then padding), so they count as one
-/// byte.
+/// Bytes of one element in a K-contiguous row as tcgen05.mma counts them: 6- and 4-bit formats are
+/// in shared memory as 16 elements in 16 bytes (packed, then padding), so they count as one byte.
 [[nodiscard]] constexpr uint32_t container_bytes(MmaFormat format) {
   switch (format) {
     case MmaFormat::f16:

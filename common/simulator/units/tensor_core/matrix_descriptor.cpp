@@ -29,7 +29,7 @@ MatrixDescriptor decode_matrix_descriptor(uint64_t bits) {
 }
 
 std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
-  // Told to nobody mostly: the text is made where it is needed.
+  // Mostly unused: the text is built on demand.
   const auto given = [bits] { return "the shared-memory descriptor " + hex_word(bits) + " has "; };
   if (bits_of(bits, 14, 2) != 0 || bits_of(bits, 30, 2) != 0)
     return Fault{.code = FaultCode::matrix_descriptor,

@@ -102,16 +102,16 @@ struct MatrixDescriptor {
 /// Bytes of shared memory, a number of whole lines of 128 bytes.
 struct SharedLines {
   uint32_t first_bytes = 0;  ///< offset of the first line
-  uint64_t end_bytes = 0;    ///< of what lies behind the last one
+  uint64_t end_bytes = 0;    ///< one past the last one
 };
 
-/// The lines between which a matrix of `rows` (M or N) x `k_elements` lies: no smaller than they
-/// must be, not always as small as they could be.
+/// The lines that bound a matrix of `rows` (M or N) x `k_elements`: conservative, not always as
+/// tight as possible.
 [[nodiscard]] SharedLines lines_of(const MatrixDescriptor& descriptor, Major major, uint32_t rows,
                                    uint32_t k_elements, uint32_t element_bytes);
 
-/// Whether a matrix of `rows` (M or N) x `k_elements` lies inside `shared_bytes` of shared memory,
-/// all of it behind the first `reserved_bytes`.
+/// Whether a matrix of `rows` (M or N) x `k_elements` is inside `shared_bytes` of shared memory and
+/// past the first `reserved_bytes`.
 [[nodiscard]] bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, uint32_t rows,
                                     uint32_t k_elements, uint32_t element_bytes,
                                     size_t shared_bytes, uint32_t reserved_bytes);

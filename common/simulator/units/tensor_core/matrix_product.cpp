@@ -35,7 +35,7 @@ constexpr size_t kJointBlocks = kVectors == 1 ? 2 : 1;
 /// N is a multiple of it in all forms: no narrow panel is left over.
 constexpr size_t kJointColumns = 8;
 
-/// Where `blocks` blocks of 16 rows lie.
+/// Positions of `blocks` 16-row blocks.
 template <size_t blocks>
 struct PanelRows {
   std::array<const float*, blocks> a;

@@ -59,7 +59,7 @@ struct QuadPlace {
                  : QuadPlace{product, {i + 4 * half, own}};
 }
 
-/// Value `i` (0 to 7) of C or D: 32-bit values lie in blocks of 2 x 2, 16-bit ones along a row.
+/// Value `i` (0 to 7) of C or D: 32-bit values are in blocks of 2 x 2, 16-bit ones along a row.
 [[nodiscard]] constexpr QuadPlace quad_place_in_c(bool is_f32, int lane, int i) {
   const int half = lane / 16, product = lane / kLanesOfARow % 4;
   if (!is_f32) return {product, {lane % kLanesOfARow + 4 * half, i}};
@@ -70,9 +70,9 @@ struct QuadPlace {
 struct SparseRow {
   uint64_t bits = 0;     ///< 4 for each chunk of the row
   bool singles = false;  ///< .tf32: one of two, else two of four
-  int pair = 1;          ///< elements that stand together: 2 for 4-bit types, else 1
+  int pair = 1;          ///< adjacent elements: 2 for 4-bit types, else 1
 
-  /// The column of A in which its stored element `index` stands.
+  /// The column of A of its stored element `index`.
   [[nodiscard]] constexpr int column(int index) const {
     const int unit = index / pair;
     if (singles) {

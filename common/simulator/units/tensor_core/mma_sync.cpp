@@ -251,7 +251,7 @@ constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
           .section = base == "mma" ? "mma" : "mma.sp"};
 }
 
-// In a grammar the types of A and B ("ab") stand between those of D and C.
+// In a grammar the types of A and B ("ab") are between those of D and C.
 
 constexpr std::string_view kSparseForms[] = {
     "sync aligned shape=m16n8k16|m16n8k32 row col d=f16|f32 ab*2=f16 c=f16|f32",

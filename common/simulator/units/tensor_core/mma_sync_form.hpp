@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// A form of mma.sync or mma.sp: its types and shape, and where the elements of A and B stand in
-/// the registers of a warp.
+/// A form of mma.sync or mma.sp: its types and shape, and the layout of A and B in the registers of
+/// a warp.
 
 #include <array>
 #include <cstdint>
@@ -70,7 +70,7 @@ struct MmaForm {
   [[nodiscard]] int kept_together() const { return a.bits == 4 ? 2 : 1; }
   /// Bits of metadata of a row of A.
   [[nodiscard]] int metadata_bits() const { return keeps_singles() ? 2 * k : k / kept_together(); }
-  /// Where element k of a sum stands: FP8 forms take the first half of each group first.
+  /// Position of element k of a sum: FP8 forms take the first half of each group first.
   [[nodiscard]] int place_of_k(int element) const {
     if (type_class != MmaClass::real || a.bits != 8) return element;
     const int group = sparse ? 8 : 4, half = group / 2;
@@ -82,11 +82,11 @@ struct MmaForm {
 /// Bits of metadata that a lane has for one row: its register serves two, g and g + 8.
 inline constexpr int kMetadataBitsOfALane = kRegisterBits / 2;
 
-/// The metadata of a row. 16 bits of it stand in a half of a register: the lower half for rows 0 to
+/// The metadata of a row. 16 bits of it are in a half of a register: the lower half for rows 0 to
 /// 7, the upper one for rows 8 to 15, of the lanes of its group in order. Types of 8 bits and less
 /// have whole registers instead: the lanes with even numbers (of two lanes the first) those of rows
-/// 0 to 7, the others those of rows 8 to 15. (Where the ISA shows it in figures alone, an H100 was
-/// asked.)
+/// 0 to 7, the others those of rows 8 to 15. (Where the ISA shows it in figures alone, we checked
+/// an H100.)
 [[nodiscard]] uint64_t metadata_of_row(const uint32_t* words, const MmaForm& form, int row);
 
 /// The form of an instruction.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Elements of A and B as they stand in memory, turned into fp32 values (exact for every format).
+/// Elements of A and B as stored in memory, turned into fp32 values (exact for every format).
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace bw::sim {
 
 /// Decodes `count` elements of `format` from containers of container_bytes(format) each. 6- and
-/// 4-bit codes stand in the low bits of their byte. tf32 ignores the low 13 bits. NaN codes give a
+/// 4-bit codes are in the low bits of their byte. tf32 ignores the low 13 bits. NaN codes give a
 /// quiet NaN.
 void decode_elements(MmaFormat format, const std::byte* raw, float* out, size_t count);
 

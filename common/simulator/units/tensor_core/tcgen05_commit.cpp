@@ -24,7 +24,7 @@ constexpr size_t kMbarrierBytes = 8;
 constexpr uint8_t kCommitGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
 
 /// Every lane that executes a commit arrives: more of them than a phase takes can only be a
-/// mistake, also where they fall into phases that nobody has begun yet.
+/// mistake, even if they fall into phases that no thread has begun yet.
 void check_lanes(const Strand& strand, const Instruction& i, LaneMask active,
                  const SharedPlace& place) {
   const auto lanes = static_cast<uint32_t>(std::popcount(active));

@@ -62,7 +62,7 @@ struct Position {
   uint32_t lane, column;
 };
 
-/// Where register `r` of thread `t` stands, relative to the address; columns in units of a
+/// The position of register `r` of thread `t`, relative to the address; columns in units of a
 /// register's width. PTX ISA, "Matrix fragments for shape ..." of tcgen05.ld.
 Position position(Shape shape, uint32_t r, uint32_t t) {
   switch (shape) {
@@ -187,12 +187,12 @@ void note(TensorMemory::WarpState& state, const Instruction& i, const TransferFo
 /// follows without a branch: whether they are written now or there makes no difference.
 constexpr uint8_t kUntouched = 1;
 
-/// Where registers lie in a warp's file.
+/// Ranges of registers in a warp's file.
 class RegisterPlaces {
  public:
   explicit RegisterPlaces(const KernelBuilder& builder) : builder_(builder) {}
 
-  /// Adds one; false where it lies in one that was added before.
+  /// Adds one; false if it overlaps one added before.
   bool add(uint32_t reg) {
     if (touches(reg)) return false;
     const auto [first, end] = place_of(reg);
@@ -202,7 +202,7 @@ class RegisterPlaces {
   /// Whether it shares bytes with one that was added.
   [[nodiscard]] bool touches(uint32_t reg) const {
     const auto [first, end] = place_of(reg);
-    const auto behind = places_.lower_bound(end);  // the first that begins behind it
+    const auto behind = places_.lower_bound(end);  // the first that begins after it
     return behind != places_.begin() && std::prev(behind)->second > first;
   }
 
@@ -381,7 +381,7 @@ Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active);
   TensorMemory::WarpState& state = units_of(strand).tensor_memory.warp_state(strand.warp->index);
   state.waited(false);
-  // One cycle behind, so that the stores' actions have run before anything that follows.
+  // One cycle later, so that the stores' actions run before anything that follows.
   if (state.stores_done != 0) strand.time = std::max(strand.time, state.stores_done + 1);
   tell_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_store});
   return Flow::next;

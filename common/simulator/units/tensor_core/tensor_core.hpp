@@ -11,8 +11,8 @@
 ///
 /// Time. An operation's completion time follows from the queue (clock/tensor_core_times.hpp).
 /// Operands are read and D is written when the queue is brought up to date: at the completion that
-/// a commit waits for, or before anything else looks at Tensor Memory. In between nobody can see
-/// the difference, so consecutive MMAs on one accumulator run as one product over their joint K.
+/// a commit waits for, or before any other access to Tensor Memory. The difference is invisible in
+/// between, so consecutive MMAs on one accumulator run as one product over their joint K.
 
 #include <array>
 #include <cstdint>
@@ -37,7 +37,7 @@ class Accumulation;
 struct MmaOperation {
   MmaShape shape;                            ///< M, N, K and formats
   int group = 1;                             ///< CTAs that work together: 1 or 2
-  TensorAddress d;                           ///< where D lies
+  TensorAddress d;                           ///< location of D
   bool a_in_tensor_memory = false;           ///< or in shared memory
   TensorAddress a_address;                   ///< in tensor memory
   MatrixDescriptor a;                        ///< the first operand
@@ -49,14 +49,14 @@ struct MmaOperation {
   bool weight_stationary = false;            ///< whether it is a .ws form
   /// A is in Tensor Memory, and its rows are shifted there when the product is done, as by
   /// tcgen05.shift in all lanes (.ashift). The ISA says only that the rows of A are shifted down by
-  /// one; that the product itself takes A as it stands is this project's reading: a collector
+  /// one; that the product itself takes the unshifted A is this project's reading: a collector
   /// buffer that was filled before may be used (lastuse) but not kept.
   bool shifts_a = false;
   std::shared_ptr<const ZeroColumns> zero_columns;  ///< of .ws; null: none
   TensorAddress metadata;                           ///< of a sparse A
   uint32_t scales = 0;                              ///< of a row along K; 0: no block scaling
-  TensorAddress a_scales;                           ///< where the scales of A lie
-  TensorAddress b_scales;                           ///< where the scales of B lie
+  TensorAddress a_scales;                           ///< location of A's scales
+  TensorAddress b_scales;                           ///< location of B's scales
 
   /// Which lanes and columns take part.
   [[nodiscard]] DataPath path() const { return data_path(shape, group, weight_stationary); }
@@ -86,7 +86,7 @@ struct ShiftOperation {
   static constexpr uint32_t kRows = 32;    ///< of a quarter
   static constexpr uint32_t kColumns = 8;  ///< 32 bytes
   int group = 1;                           ///< CTAs that work together: 1 or 2
-  TensorAddress matrix;                    ///< where it lies
+  TensorAddress matrix;                    ///< its location
 };
 
 /// A matrix that an MMA may have put into a collector buffer.
@@ -122,14 +122,14 @@ class TensorCore {
   /// Gives the unit work, which is done in order.
   void enqueue(Cycle now, const Origin& origin, const ShiftOperation& operation);
 
-  /// Follows what the collector buffers may hold. False when a use finds a buffer that is not
+  /// Tracks the contents of the collector buffers. False when a use finds a buffer that is not
   /// filled, or filled with another matrix.
   [[nodiscard]] bool collect(const CollectorUse& use, const CollectedMatrix& matrix);
 
   /// When everything that the thread has issued is complete; a time in the past when it is already.
   [[nodiscard]] Cycle completion(uint32_t thread) const;
 
-  /// Who has issued the first operation still in the queue that touches these columns of a CTA, or
+  /// The issuer of the first operation still in the queue that touches these columns of a CTA, or
   /// nullptr.
   [[nodiscard]] const Origin* first_use(uint32_t cta_rank, uint32_t column, uint32_t columns) const;
 
@@ -151,7 +151,7 @@ class TensorCore {
             Operation operation);
   /// When an operation that is issued now is complete; takes the unit for it.
   [[nodiscard]] Cycle completion_of(Cycle now, int group, const TensorCoreCost& cost) const;
-  /// Tells observers that an entry is issued (at `now`) or complete.
+  /// Reports to observers that an entry is issued (at `now`) or complete.
   void tell(const Entry& entry, bool completes, Cycle now) const;
   void schedule_drain(Cycle time);
   void execute_until(Cycle now);

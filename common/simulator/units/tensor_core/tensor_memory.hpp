@@ -116,7 +116,7 @@ class TensorMemory {
   void relinquish(const Strand& strand, const Instruction& instruction, LaneMask lanes);
   /// Called when the CTA's last thread exits. Throws for columns that are still allocated.
   void check_at_exit() const;
-  /// Columns that some CTA on the SM holds, and who has allocated them.
+  /// Columns that some CTA on the SM holds, and their allocator.
   struct Holding {
     const Cta* cta = nullptr;                  ///< whose they are
     uint32_t first = 0;                        ///< the first column
@@ -124,24 +124,24 @@ class TensorMemory {
     const Instruction* instruction = nullptr;  ///< that allocated them
     uint32_t warp = 0;                         ///< that allocated them
   };
-  /// What the CTAs on this SM hold, in the order in which they came there: for reports.
+  /// Allocations of the CTAs on this SM, in the order in which these arrived: for reports.
   [[nodiscard]] std::vector<Holding> holdings() const;
   /// Whether an allocation of this CTA waits.
   [[nodiscard]] bool waits() const { return !requests_.empty(); }
   /// "0-31, 64-127" or "none": for reports.
   [[nodiscard]] std::string allocated_columns() const;
 
-  /// What a warp has in flight. A load captures its data when it issues and fills its destination
-  /// registers with a pattern of its own; wait::ld replaces the pattern by the data. A register
-  /// that no longer holds the pattern belongs to someone else by then (the load's destination was
-  /// never read, and its place was given to another register), so it is left alone. An instruction
-  /// that reads the register before wait::ld is known when the kernel is decoded (LateRead): a
-  /// fault, or at the level `hardware` the moment when the data arrive.
+  /// Transfers of a warp in flight. A load captures its data when it issues and fills its
+  /// destination registers with a pattern of its own; wait::ld replaces the pattern by the data. A
+  /// register that no longer holds the pattern was reallocated by then (the load's destination was
+  /// never read, and another register got its storage), so it is left alone. An instruction that
+  /// reads the register before wait::ld is found when the kernel is decoded (LateRead): a fault, or
+  /// at the level `hardware` the moment when the data arrive.
   struct WarpState {
     /// A load that is under way.
     struct Load {
       const Operand* destination = nullptr;  ///< its registers
-      uint32_t pattern = 0;                  ///< what they hold meanwhile
+      uint32_t pattern = 0;                  ///< its contents until then
       const Instruction* instruction = nullptr;
     };
     /// A load or store that no wait has covered.
@@ -173,7 +173,7 @@ class TensorMemory {
  private:
   struct Range {
     uint32_t first = 0, count = 0;
-    // Who has allocated it, for the fault of a CTA that leaves it behind.
+    // The allocating instruction, for the fault of a CTA that does not free it.
     const Instruction* instruction = nullptr;
     uint32_t warp = 0;
   };
@@ -202,7 +202,7 @@ class TensorMemory {
   bool serve(Cycle now, const Strand* current);
 
   Cta& cta_;
-  SmTensorMemory* sm_;         ///< null: no other CTA lies on the SM
+  SmTensorMemory* sm_;         ///< null: no other CTA is on the SM
   KeptArray<uint32_t> words_;  ///< of columns that were allocated; of others nothing
   ColumnSet allocated_;
   std::array<ColumnSet, kQuarters> written_;
@@ -215,13 +215,13 @@ class TensorMemory {
   uint32_t patterns_ = 0;
 };
 
-/// The CTAs that share the tensor memory of one SM, in the order in which they came there.
+/// The CTAs that share the tensor memory of one SM, in order of arrival.
 struct SmTensorMemory final : SmUnitState {
-  std::vector<TensorMemory*> members;  ///< of the CTAs that lie there now
+  std::vector<TensorMemory*> members;  ///< of the CTAs currently there
 };
 
-/// Tells observers what a warp does with Tensor Memory of its CTA. `event` has all but origin and
-/// cycle, which are the strand's.
+/// Reports to observers a warp's operation on Tensor Memory of its CTA. `event` has all but origin
+/// and cycle, which are the strand's.
 void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
                         TensorMemoryEvent event);
 

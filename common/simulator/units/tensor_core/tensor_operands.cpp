@@ -10,7 +10,7 @@ namespace {
 
 bool is_padded(ElementLayout layout) { return !layout.pairs && element_bits(layout.format) < 8; }
 
-/// 16 bytes as they stand in memory to containers: 16 or, of pairs, 32 bytes.
+/// 16 bytes as stored in memory to containers: 16 or, of pairs, 32 bytes.
 void copy_chunk(const std::byte* source, ElementLayout layout, std::byte* out) {
   if (layout.pairs)
     unpack_pairs(source, kChunkBytes, out);
@@ -75,8 +75,8 @@ void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descript
 void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
                               ElementLayout layout, std::byte* out, size_t row_stride_bytes) {
   constexpr uint32_t kColumns = kMmaKBytes / sizeof(uint32_t);
-  // 4-bit codes stand in bits 2 to 5 of their byte, 6-bit codes in bits 0 to 5
-  // (PTX ISA, "Packing formats").
+  // 4-bit codes are in bits 2 to 5 of their byte, 6-bit codes in bits 0 to 5 (PTX ISA, "Packing
+  // formats").
   const unsigned bits = element_bits(layout.format), shift = bits == 4 ? 2 : 0;
   const uint32_t code_mask = ((1u << (is_padded(layout) ? bits : 8)) - 1) * 0x01010101u;
   for (uint32_t c = 0; c < kColumns; ++c) {

@@ -12,14 +12,14 @@
 
 namespace bw::sim {
 
-/// How elements stand in memory.
+/// Layout of elements in memory.
 struct ElementLayout {
   MmaFormat format = MmaFormat::f16;  ///< of the elements
-  /// 4-bit elements stand in pairs, the first one in the low half of its byte; else elements of
-  /// fewer than 8 bits are padded to containers.
+  /// 4-bit elements are in pairs, the first one in the low half of its byte; else elements of fewer
+  /// than 8 bits are padded to containers.
   bool pairs = false;
 
-  /// Bytes of a row of `stored_bytes` once its elements stand in whole containers.
+  /// Bytes of a row of `stored_bytes` with its elements in whole containers.
   [[nodiscard]] constexpr uint32_t unpacked(uint32_t stored_bytes) const {
     return pairs ? 2 * stored_bytes : stored_bytes;
   }
@@ -31,7 +31,7 @@ void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descript
                        ElementLayout layout, uint32_t rows, uint32_t k_bytes, std::byte* out,
                        size_t row_stride_bytes);
 
-/// The same for 16 rows of A in Tensor Memory that start at `lane`: 8 columns of 32 bits a row.
+/// Likewise for 16 rows of A in Tensor Memory that start at `lane`: 8 columns of 32 bits a row.
 void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
                               ElementLayout layout, std::byte* out, size_t row_stride_bytes);
 

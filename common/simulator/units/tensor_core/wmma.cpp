@@ -2,8 +2,8 @@
 /// wmma.load, wmma.mma and wmma.store: a warp's product of matrices, from memory to memory (PTX
 /// ISA, "Matrix multiply-accumulate operation using wmma instructions").
 ///
-/// Which element a register holds is not specified. Here the elements of a matrix lie row by row
-/// over the lanes, as many in each as there are; fragments of f16 for A and B have room for 512
+/// Which element a register holds is not specified. Here the elements of a matrix go row by
+/// row over the lanes, as many in each as there are; fragments of f16 for A and B have room for 512
 /// elements whatever the shape, and hold smaller matrices several times.
 #include <algorithm>
 #include <array>
@@ -79,7 +79,7 @@ struct Fragment {
     return std::max(32u, field_bits_of(type)) / field_bits_of(type);
   }
   [[nodiscard]] uint32_t per_lane() const { return elements() / kWarpLanes; }
-  /// How often each element stands there.
+  /// How often each element is stored.
   [[nodiscard]] uint32_t copies() const { return registers * per_register() / per_lane(); }
 
   /// Calls visit(element, register's operand, lane, bit) for each place.

@@ -24,7 +24,7 @@ ZeroColumns decode_zero_columns(uint64_t bits, const MmaShape& shape) {
   for (uint32_t mask = 0; mask < masks; ++mask) {
     uint64_t value = bits_of(bits, kFirstSpans + mask, 1);
     uint64_t left = spans[value];
-    // The start count drops so many bits from the low end of the pattern.
+    // The start count drops low bits of the pattern.
     const auto skipped = static_cast<uint32_t>(bits_of(bits, kStartCounts + 8 * mask, 8));
     for (uint32_t i = 0; i < skipped + columns; ++i) {
       if (left == 0) {

@@ -28,8 +28,8 @@ struct WgmmaForm {
   Major a_major = Major::k;                             ///< of A in shared memory
   Major b_major = Major::k;                             ///< of B
   bool is_binary = false;                               ///< .b1: the formats count for nothing
-  bool a_in_registers = false;                          ///< else A lies in shared memory
-  bool sparse = false;                                  ///< .sp: half of A's elements stand there
+  bool a_in_registers = false;                          ///< else A is in shared memory
+  bool sparse = false;                                  ///< .sp: half of A's elements are stored
   bool saturate = false;                                ///< .satfinite: clamp to the range of s32
   bool negate = false;                                  ///< exactly one of A and B is negated
   uint32_t selector = 0;     ///< which threads hold the metadata of a sparse A
@@ -40,12 +40,12 @@ struct WgmmaForm {
   uint32_t metadata_operand = 0;  ///< of a sparse A
   uint32_t scale_d_operand = 0;   ///< whether D is added
 
-  /// Elements of K that stand in 32 bytes.
+  /// Elements of K that 32 bytes hold.
   [[nodiscard]] uint32_t stored_k() const {
     constexpr uint32_t kBitsPerByte = 8;
     return is_binary ? kMmaKBytes * kBitsPerByte : kMmaKBytes / container_bytes(a_format);
   }
-  /// Elements of K: of a sparse A every second one stands there.
+  /// Elements of K: of a sparse A every second one is stored.
   [[nodiscard]] uint32_t k() const { return sparse ? 2 * stored_k() : stored_k(); }
   /// Bytes of a row of B along K.
   [[nodiscard]] uint32_t b_row_bytes() const { return sparse ? 2 * kMmaKBytes : kMmaKBytes; }
@@ -57,9 +57,9 @@ struct WgmmaForm {
 /// One MMA of a warpgroup. Each of its warps issues its part; when the last one has, it begins.
 struct WgmmaOperation {
   const WgmmaForm* form = nullptr;           ///< of the instruction
-  const Instruction* instruction = nullptr;  ///< where D's registers stand
+  const Instruction* instruction = nullptr;  ///< has D's registers
   Origin origin;                             ///< of the first warp
-  MatrixDescriptor a;                        ///< A, where it lies in shared memory
+  MatrixDescriptor a;                        ///< A, if it is in shared memory
   MatrixDescriptor b;                        ///< B
   uint64_t a_bits = 0;                       ///< A's descriptor as it was given
   uint64_t b_bits = 0;                       ///< B's

@@ -28,12 +28,12 @@ thread_local Workspace workspace;
 struct DecodedB {
   MmaFormat format = MmaFormat::f16;
   bool is_binary = false, negate = false;
-  std::vector<std::byte> raw;  ///< as it stands in memory; if negated, 8-bit elements are so here
+  std::vector<std::byte> raw;  ///< as in memory; if negated, 8-bit elements are so here
   std::vector<float> values;
 };
 thread_local DecodedB decoded_b;
 
-/// Elements that stand for one number each, in a byte, with the sign in front.
+/// Elements that encode one number each, in a byte, with the sign in front.
 bool is_fp8(const WgmmaForm& form) {
   return !form.is_binary && (form.b_format == MmaFormat::e4m3 || form.b_format == MmaFormat::e5m2);
 }
@@ -89,8 +89,8 @@ void fragment_rows(const uint32_t* registers, std::byte* rows) {
 }
 
 /// Which elements of K those of a sparse row are (PTX ISA, "Sparse Matrix Storage"): four bits for
-/// each four elements, or for each two of tf32. Rows of 8 groups stand in two of the four threads
-/// of the row, by the selector: four groups in each, rows 8 and up in the upper half. Rows of 16
+/// each four elements, or for each two of tf32. Rows of 8 groups are in two of the four threads of
+/// the row, by the selector: four groups in each, rows 8 and up in the upper half. Rows of 16
 /// groups (8-bit elements) take two threads each, the even ones, rows 8 and up the odd ones.
 struct SparseRow {
   const WgmmaForm& form;
@@ -114,7 +114,7 @@ struct SparseRow {
 };
 
 /// A of all operations for one warp as [k][16], at `a`. Unless `codes` is null, its elements as
-/// they stand in memory go there.
+/// stored in memory go there.
 void decode_a(std::span<const WgmmaOperation> batch, const Cta& cta, uint32_t warp, float* a,
               uint8_t* codes) {
   const WgmmaForm& form = *batch[0].form;
@@ -169,7 +169,7 @@ void decode_a(std::span<const WgmmaOperation> batch, const Cta& cta, uint32_t wa
 }
 
 /// D's registers of one warp. For 32-bit elements, register 4j + 2h + i of lane l is row l / 4 +
-/// 8h, column 8j + 2 (l % 4) + i; halves stand in pairs, i in the upper half (PTX ISA, "Register
+/// 8h, column 8j + 2 (l % 4) + i; halves come in pairs, i in the upper half (PTX ISA, "Register
 /// Fragments for wgmma.mma_async").
 class Accumulators {
  public:

@@ -25,9 +25,9 @@ class WgmmaUnit {
   /// For a CTA that outlives it.
   explicit WgmmaUnit(Cta& cta) : cta_(cta) {}
 
-  /// The strand's warp issues the next MMA of its warpgroup. `operation` holds what this warp
-  /// gives; its A fragment and metadata stand in the warp's place. Throws SimulationError{contract}
-  /// where another warp of the warpgroup has issued another one.
+  /// The strand's warp issues the next MMA of its warpgroup. `operation` holds this warp's part;
+  /// its A fragment and metadata are in the warp's slot. Throws SimulationError{contract} if
+  /// another warp of the warpgroup has issued a different one.
   void issue(const Strand& strand, const Instruction& instruction, LaneMask active,
              WgmmaOperation operation);
   /// Closes the warp's open group.
@@ -37,9 +37,9 @@ class WgmmaUnit {
   Flow wait(Strand& strand, uint32_t allowed);
 
   /// The last MMA that this warp has issued and not waited for, with the register at that offset as
-  /// D or in its fragment of A; nullptr when there is none.
+  /// D or in its fragment of A; nullptr if none.
   [[nodiscard]] const Instruction* in_flight(const Warp& warp, uint32_t register_offset) const;
-  /// The last MMA that this warp has issued and not committed; nullptr when there is none.
+  /// The last MMA that this warp has issued and not committed, or nullptr.
   [[nodiscard]] const Instruction* uncommitted(const Warp& warp);
   /// Called when the CTA's last thread exits. Throws at the level isa for an MMA that was not
   /// waited for.
