@@ -47,7 +47,7 @@ __global__ void read_lines(const uint8_t* base, uint32_t sm, uint32_t* cycles) {
                    : "=r"(value)
                    : "l"(base + i * kLineStride + threadIdx.x * sizeof(value) + zero)
                    : "memory");
-      if (value != 0) return;  // waits for it; zeros lie there
+      if (value != 0) return;  // waits for it; the data are zeros
       sum += static_cast<uint32_t>(cycle() - begin);
       zero += value;
     }

@@ -75,7 +75,7 @@ __global__ void read_rows(Span* spans, const uint8_t* source, uint64_t pitch_byt
       }
 #pragma unroll
       for (const uint4& value : values) sum |= value.x | value.y | value.z | value.w;
-      place += sum;  // zeros lie there
+      place += sum;  // the data are zeros
     }
     end = cycle();
   }

@@ -130,7 +130,7 @@ __global__ void load_ring(Span* spans, const __grid_constant__ CUtensorMap map,
   __syncwarp();
   write_span(spans, begin, cycle());
   __syncthreads();
-  ptx::cluster_arrive();  // nobody leaves while others may still arrive here
+  ptx::cluster_arrive();  // no CTA exits while others may still arrive here
   ptx::cluster_wait();
 }
 
