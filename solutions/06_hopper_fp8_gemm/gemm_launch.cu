@@ -86,7 +86,7 @@ LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, const GemmTraits& t
   return last;
 }
 
-/// Sizes of the parts of a StreamKWorkspace, which lie one after the other.
+/// Sizes of the consecutive parts of a StreamKWorkspace.
 size_t partial_sums_bytes(const PreparedGemm& prepared) {
   const GemmTraits& traits = prepared.kernel().traits;
   return sizeof(float) * prepared.clusters * traits.cluster_size() * traits.tile_m * traits.tile_n;

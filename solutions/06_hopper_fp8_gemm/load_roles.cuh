@@ -145,7 +145,7 @@ class OutputWarp {
   /// Waits until the slice is in its slot, and starts to store it.
   __device__ __forceinline__ void store(int32_t row, int32_t column, int slice) {
     store_.wait_producer();
-    // The slice was written by ordinary stores. One fence here, behind the barrier, spares the
+    // The slice was written by ordinary stores. One fence here, after the barrier, spares the
     // warpgroup's threads one each: the tensor cores wait while those wait.
     ptx::fence_proxy_async_shared();
     ptx::tma_store_2d(&cta_.args.d, column + slice_column(slice), row + slice_row(slice),
