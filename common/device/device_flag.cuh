@@ -19,7 +19,7 @@ __device__ __forceinline__ void store_release_gpu(uint32_t* flag, uint32_t value
 
 // ld.acquire.gpu.global.u32 d, [a];
 // PTX ISA 6.0, sm_70
-/// Reads a flag; what its writer wrote before is visible behind it.
+/// Reads a flag; earlier writes of its writer are visible after it.
 __device__ __forceinline__ uint32_t load_acquire_gpu(const uint32_t* flag) {
   uint32_t value;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
