@@ -1,6 +1,6 @@
 /// \file
-/// Several products in one launch, in both layouts, against float64: products without rows, blocks
-/// that are nobody's, counts that no product has, and arguments that are refused.
+/// Several products in one launch, in both layouts, compared with float64: products without rows,
+/// blocks without a product, invalid counts, and arguments that are refused.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace bw::hopper {
 namespace {
 
 constexpr cudaStream_t kDefaultStream = nullptr;
-constexpr uint16_t kPoison = 0xffff;  ///< an element of D that nobody has written
+constexpr uint16_t kPoison = 0xffff;  ///< an unwritten element of D
 
 class Grouped : public testing::Test {
  protected:
