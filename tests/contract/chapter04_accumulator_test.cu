@@ -54,7 +54,7 @@ struct Promote {
     BarrierState output_empty, input_empty;
   };
 
-  /// The element of D that lies in `lane` and `column` of the accumulator (PTX ISA, "Data path
+  /// The element of D in `lane` and `column` of the accumulator (PTX ISA, "Data path
   /// layout organization"): its row, or -1 where D has nothing, and its column.
   static __device__ int row_in(int lane) {
     if (rows == 128) return lane;
