@@ -19,7 +19,7 @@ namespace bw {
 /// threads, converged or not; each of them ends here.
 [[noreturn]] inline __device__ void stop_at_exercise(const char* id, const char* title) {
   constexpr uint32_t kNobody = 0, kPrinting = 1, kPrinted = 2;
-  static uint32_t state;  // of the module: who comes first prints for all
+  static uint32_t state;  // of the module: the first thread prints for all
   if (atomicCAS(&state, kNobody, kPrinting) == kNobody) {
     printf("exercise %s is not done yet: %s\n", id, title);
     __threadfence();

@@ -39,8 +39,8 @@ __device__ __forceinline__ void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-/// No instruction. What is done with `registers` before stays before, what is done after stays
-/// after: the compiler can't see that an MMA in flight still writes or reads them.
+/// Emits no instruction. What is done with `registers` before stays before, what is done after
+/// stays after: the compiler can't see that an MMA in flight still writes or reads them.
 template <int count>
 __device__ __forceinline__ void wgmma_hold(float (&registers)[count]) {
 #pragma unroll

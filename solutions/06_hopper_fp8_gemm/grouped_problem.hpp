@@ -16,7 +16,7 @@
 
 namespace bw::hopper {
 
-/// What all products have in common, and how many rows each has.
+/// The common properties of all products, and the number of rows of each.
 struct GroupedProblem {
   int64_t n;                  ///< columns of D
   int64_t k;                  ///< columns of A and B

@@ -90,7 +90,7 @@ inline float least_time(const ExecutableGraph& graph, int64_t launches) {
   return least;
 }
 
-/// Prints what is wrong with the first product that isn't right, or the worst figures of all.
+/// Prints the errors of the first product that isn't right, or the worst figures of all.
 inline ExitStatus report_groups(const std::vector<GroupVerification>& results) {
   int64_t elements = 0;
   double share = 0;

@@ -53,7 +53,7 @@ struct LastRows {
 struct ATileLoad {
   const CUtensorMap* map;  ///< by which map
   uint32_t row;            ///< from which row on
-  uint32_t rows;           ///< how many
+  uint32_t rows;           ///< number of rows
 };
 
 /// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.

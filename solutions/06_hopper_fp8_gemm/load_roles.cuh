@@ -121,7 +121,7 @@ class OutputWarp {
   }
 
  private:
-  /// Stores that may be under way when a slot is handed back: the next slice's, where slices go one
+  /// Stores that may be in flight when a slot is handed back: the next slice's, where slices go one
   /// by one and it has a slot. (The warpgroup fills a group only when it has all slots for it.)
   static constexpr int kUnderWay = Config::kSliceGroup == 1 && Config::kSlots > 1 ? 1 : 0;
 
@@ -164,7 +164,7 @@ class OutputWarp {
   uint32_t warpgroup_;
   typename Config::EpiLoad epi_load_;
   typename Config::StorePipeline store_;
-  typename Config::StorePipeline handed_back_;  ///< the same ring, behind by what is under way
+  typename Config::StorePipeline handed_back_;  ///< the same ring, lagging by the slots in flight
 };
 
 }  // namespace bw::hopper

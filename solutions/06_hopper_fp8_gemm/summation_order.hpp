@@ -18,8 +18,8 @@ namespace bw::hopper {
 struct OutputWindow {
   int64_t row;      ///< the first one
   int64_t column;   ///< the first one
-  int64_t rows;     ///< how many
-  int64_t columns;  ///< how many
+  int64_t rows;     ///< number of rows
+  int64_t columns;  ///< number of columns
 
   /// Whether an element is in the window.
   constexpr bool contains(int64_t r, int64_t c) const {

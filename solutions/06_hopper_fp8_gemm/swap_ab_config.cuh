@@ -90,7 +90,7 @@ struct SwapAbConfig {
   /// Bytes of shared memory of a CTA; where K is split, the data from the other CTAs come after
   /// the rest: [rank, without its own][vectors][threads].
   static constexpr uint32_t shared_bytes(uint32_t split) {
-    return sizeof(SharedStorage) + incoming_bytes(/*rank=*/split - 1, split);  // who gets the most
+    return sizeof(SharedStorage) + incoming_bytes(/*rank=*/split - 1, split);  // the largest
   }
   static constexpr uint32_t kSharedBytes = 228 * 1024;  ///< of a multiprocessor (sm_90)
   static constexpr uint32_t kSystemBytes = 1024;  ///< of it, for each CTA, belong to the system

@@ -131,7 +131,7 @@ __device__ __forceinline__ void compute_tile(const HopperGemmArguments& args,
   if (part.split > 1) ptx::cluster_wait();
 }
 
-/// Tiles of several products, one after the other; the load warp runs ahead into the next one.
+/// Tiles of several products, in sequence; the load warp runs ahead into the next one.
 template <class Config>
 __device__ __forceinline__ void compute_group_tiles(const HopperGemmArguments& args,
                                                     typename Config::SharedStorage& shared,

@@ -25,7 +25,7 @@ constexpr uint32_t kPublished = 96;  ///< a TMEM address
 constexpr int kDealloc = 4;          ///< the barrier after those of the two accumulators
 constexpr uint16_t kMask = 3;
 
-/// Which form makes the contexts, and for how many CTAs and epilogue threads.
+/// The form that makes the contexts, and the numbers of CTAs and epilogue threads.
 enum class Form { kCreate, kReadyMade };
 struct Making {
   Form form;

@@ -25,11 +25,11 @@ constexpr int kMostBarriers = 32;
 
 /// State of `barrier`. Destructive: looking completes the phase.
 struct BarrierState {
-  uint32_t phase;    ///< parity of the phase that is under way
+  uint32_t phase;    ///< parity of the current phase
   uint32_t pending;  ///< arrivals that it lacked before the look
 };
 
-/// The parity of the phase that is under way.
+/// The parity of the current phase.
 __device__ __forceinline__ uint32_t current_phase(const SharedMemBarrier& barrier) {
   return barrier.try_wait(0) ? 1 : 0;
 }

@@ -14,7 +14,7 @@ namespace bw::conformance::approximate {
 
 constexpr size_t kElements = 4096;
 
-/// A function, where it is bounded, and by how much.
+/// A function, where it is bounded, and its bound.
 struct Bound {
   double (*exact)(double);
   double lowest;  ///< operands to check, lowest <= |x| <= highest

@@ -182,7 +182,7 @@ __global__ void copy(uint32_t* result) {
 
 constexpr uint32_t kRows = 128, kN = 64, kK = 32;
 
-/// D of `steps` MMAs of K = 32 in e4m3, one after the other into the same accumulator.
+/// D of `steps` successive MMAs of K = 32 in e4m3 into the same accumulator.
 __global__ void sums(const uint8_t* a, const uint8_t* b, uint32_t steps, uint32_t* result) {
   __shared__ uint32_t word;
   __shared__ alignas(8) uint64_t done;

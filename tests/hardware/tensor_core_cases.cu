@@ -160,7 +160,7 @@ BW_TENSOR_CORE(Copy32x128, 1, "tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;"
 BW_TENSOR_CORE(Copy6To8, 1, "tcgen05.cp.cta_group::1.128x128b.b8x16.b6x16_p32 [%0], %1;")
 BW_TENSOR_CORE(Copy4To8, 1, "tcgen05.cp.cta_group::1.128x128b.b8x16.b4x16_p64 [%0], %1;")
 
-/// Memory of both kinds, and what is expected of Tensor Memory.
+/// Memory of both kinds, and the expected contents of Tensor Memory.
 struct Memory {
   explicit Memory(unsigned cta_count)
       : ctas(cta_count), image(size_t{ctas} * kImageBytes), tensor(words()), expected(words()) {

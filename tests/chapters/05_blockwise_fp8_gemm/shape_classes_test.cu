@@ -1,5 +1,5 @@
 /// \file
-/// Every shape of the contract, each as a kernel of its own, against the float64 reference.
+/// Every shape of the contract, each as a kernel of its own, compared with the float64 reference.
 #include "tests/chapters/05_blockwise_fp8_gemm/shape_classes.hpp"
 
 #include <gtest/gtest.h>

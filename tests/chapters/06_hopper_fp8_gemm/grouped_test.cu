@@ -85,7 +85,7 @@ TEST_F(Grouped, OneProductIsAGemm) {
 }
 
 TEST_F(Grouped, MaskedProductsOfManyTilesAreRight) {
-  // More tiles of few rows than CTAs that fit at once: some have several, one after the other.
+  // More tiles of few rows than CTAs that fit at once: some have several, in sequence.
   const int64_t multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   constexpr int64_t kGroups = 9, kTileColumns = 64, kMostCtas = 4;
   const int64_t tiles = multiprocessors * kMostCtas / kGroups + 1;

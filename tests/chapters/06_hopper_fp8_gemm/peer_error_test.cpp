@@ -1,5 +1,5 @@
 /// \file
-/// The error of every configuration against cuBLASLt's on the same inputs.
+/// The error of every configuration compared with cuBLASLt's on the same inputs.
 #include <cmath>
 
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
@@ -40,7 +40,7 @@ class PeerError : public HopperTest {};
 
 TEST_F(PeerError, IsNoWorseThanCublasLts) {
   constexpr double kMostOfPeer = 1.02;
-  // Besides what is allowed, a fifth of the accumulation's part of it: more elements to count.
+  // On top of what is allowed, a fifth of the accumulation's part of it: more elements to count.
   constexpr double kStrictAccumulationError = kHopperAccumulationError / 5;
   struct Case {
     int64_t m, n, k;

@@ -27,7 +27,7 @@ constexpr uint32_t kGroupThreads = 128;  // four warps do the same
 constexpr uint32_t kMmaColumns = 128;
 constexpr uint32_t kOperandBytes = (kMmaRows + kMmaColumns) * kMmaRowBytes;
 constexpr uint32_t kCopyBytes = 8192;
-constexpr uint32_t kCopies = 4;  // under way
+constexpr uint32_t kCopies = 4;  // in flight
 constexpr uint32_t kSharedBytes = kOperandBytes + kCopies * kCopyBytes + 2 * kTileAlignment;
 constexpr uint32_t kStoreStrideBytes = 1024;  // of two rows
 

@@ -104,7 +104,7 @@ void measure_roles(Results& results, uint32_t ctas, uint32_t roles, uint32_t war
   const auto steps = steps_of(ctas, all_warps * kPasses * kPassStamps, [&](uint32_t* out) {
     launch_clusters(jumps<bytes>, ctas, 1, all_warps * 32, kWholeSm, out, 0u, warps, 1.0f, nullptr);
   });
-  // The mean of jumps while all roles are under way; the first ones find the pass's beginning.
+  // The average of jumps while all roles are active; the first ones find the pass's beginning.
   constexpr uint32_t kFrom = 3, kTo = 9;
   for (uint32_t pass = 0; pass < kPasses; ++pass) {
     double sum = 0;

@@ -470,7 +470,7 @@ constexpr uint32_t kBoxes = 8;
 constexpr uint32_t kManyCopies = 96;
 
 /// `warpgroups` multiply until an elected thread has brought
-/// kManyCopies boxes, kBoxes of them under way. Spans: of that thread's warp.
+/// kManyCopies boxes, kBoxes of them in flight. Spans: of that thread's warp.
 template <int n>
 __global__ void __launch_bounds__(kMostThreads, 1)
     copies_beside_mmas(Span* spans, const uint8_t* source, uint32_t warpgroups, uint32_t* sink) {

@@ -1,6 +1,6 @@
 /// \file
 /// Loads and stores of shared memory by all warps of an SM: cycles an instruction, by width and by
-/// how many lanes share a bank.
+/// the number of lanes that share a bank.
 
 #include <string>
 

@@ -215,7 +215,7 @@ double share_cycles(
   });
 }
 
-constexpr uint32_t kPerThread = 4;  // words of 16 bytes under way
+constexpr uint32_t kPerThread = 4;  // words of 16 bytes in flight
 
 /// Threads read their SM's window of `part.a`, in boxes of kBoxBytes.
 __global__ void share_words(Span* spans, const uint4* source, const Part* parts, uint32_t words,

@@ -101,7 +101,7 @@ struct Parameters {
 
 constexpr int kReads = 16;
 
-/// One thread reads parameters `apart` words from each other, one after the other, and then again.
+/// One thread reads parameters in sequence, `apart` words from each other, and then again.
 __global__ void parameters(uint32_t* out, const __grid_constant__ Parameters given, uint32_t apart,
                            uint32_t* sink) {
   __shared__ uint32_t stamps[2 * kReads + 1];
@@ -139,7 +139,7 @@ constexpr uint32_t kRowBytes = 128;
 constexpr uint32_t kAlignment = 1024;
 constexpr int kMapCopies = 8;
 
-/// One thread: copies one after the other, by maps that it has used, prefetched, or not.
+/// One thread: copies in sequence, by maps that it has used, prefetched, or not.
 __global__ void map_copies(uint32_t* out, const __grid_constant__ Maps maps) {
   extern __shared__ uint8_t raw[];
   __shared__ uint64_t barrier;

@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(288)
     }
     spans[8] = {begin, cycle()};
     spans[9] = {0, complete};
-    for (uint32_t left = 1; left < boxes; ++left) {  // what is under way
+    for (uint32_t left = 1; left < boxes; ++left) {  // the copies in flight
       if (++box == boxes) {
         box = 0;
         parity ^= 1;
