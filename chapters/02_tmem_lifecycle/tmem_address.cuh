@@ -17,7 +17,7 @@ namespace bw {
 /// not a warp's part of it. `Word` is uint32_t or float. `load` registers are undefined until
 /// `wait_load`.
 struct TmemAddress {
-  static constexpr int kLaneShift = 16;  ///< the lane stands in the upper half of an address
+  static constexpr int kLaneShift = 16;          ///< the lane is the upper half of an address
   static constexpr uint32_t kLanesPerHalf = 16;  ///< lanes of the upper and of the lower half
   static constexpr uint32_t kLanesPerWarp = 32;  ///< lanes that a warp reaches
   static constexpr uint32_t kWarpsPerTmem = 4;   ///< warps that reach all lanes

@@ -26,7 +26,7 @@ struct TmemDeallocBarrier {
   /// One thread of each CTA, with the other barriers.
   __device__ __forceinline__ void init_barrier() const { barrier->init(kArrivals); }
 
-  /// Every epilogue thread, after its last `wait_load`: peer CTA first, then the own one.
+  /// Every epilogue thread, after its last `wait_load`: peer CTA first, then its own.
   __device__ __forceinline__ void signal_complete() const {
     ptx::tcgen05_fence_before_thread_sync();
     if constexpr (CtaGroup == 2) {

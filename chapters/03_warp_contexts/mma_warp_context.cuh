@@ -25,7 +25,7 @@ class [[nodiscard]] MmaWarpContext : public WarpContextParts<opc, mma_threads, e
  public:
   using typename Parts::Dealloc;   ///< the barrier that ends the life of tensor memory
   using typename Parts::Pipeline;  ///< the ring below
-  /// The barrier behind which the address of tensor memory may be read.
+  /// The barrier after which the address of tensor memory may be read.
   using typename Parts::Sync;
   using typename Parts::Tmem;  ///< the allocation of tensor memory
 

@@ -54,7 +54,7 @@ struct BlockwiseTileConfig {
   static constexpr uint32_t kInputConsumerArrivals =
       1 + TileRoles::kEpilogueThreads / ptx::kWarpThreads;
 
-  /// What lies in the CTA's shared memory; barriers come first (kBarrierRegionBytes).
+  /// Contents of the CTA's shared memory; barriers come first (kBarrierRegionBytes).
   struct SharedStorage {
     SharedMemBarrier input_barriers[Input::Pipeline::kNumBarriers];  ///< barriers of the input ring
     /// Barriers of the ring of accumulators.

@@ -63,7 +63,7 @@ class OutputTileWriter {
   }
 
  private:
-  /// Where chunk `chunk` of this thread's row lies in a slice with rows of `row_bytes`.
+  /// Offset of chunk `chunk` of this thread's row in a slice with rows of `row_bytes`.
   template <uint32_t row_bytes>
   __device__ __forceinline__ uint32_t chunk_offset(int chunk) const {
     return swizzled_offset(Slice::swizzle_of(row_bytes),

@@ -25,7 +25,7 @@ __device__ __forceinline__ void bulk_load(uint32_t destination, const void* sour
 // PTX ISA 8.0, sm_90
 /// Shared memory of this CTA to that of another one of the cluster; complete_tx(bytes) on
 /// `barrier`, an mbarrier of the destination. The source is read until then. The writers of the
-/// source, or a thread behind them, execute `fence_proxy_async_shared` before.
+/// source, or a thread ordered after them, execute `fence_proxy_async_shared` before.
 __device__ __forceinline__ void bulk_copy_to_cta(uint32_t destination, uint32_t source,
                                                  uint32_t bytes, uint32_t barrier) {
   asm volatile(

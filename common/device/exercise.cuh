@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What stands in a reader's file where an exercise is still to be done.
+/// The placeholder in a reader's file for an exercise that is still to be done.
 
 #include <cstdint>
 #include <stdexcept>
@@ -19,7 +19,7 @@ namespace bw {
 /// threads, converged or not; each of them ends here.
 [[noreturn]] inline __device__ void stop_at_exercise(const char* id, const char* title) {
   constexpr uint32_t kNobody = 0, kPrinting = 1, kPrinted = 2;
-  static uint32_t state;  // of the module: who comes first prints for all
+  static uint32_t state;  // of the module: the first thread prints for all
   if (atomicCAS(&state, kNobody, kPrinting) == kNobody) {
     printf("exercise %s is not done yet: %s\n", id, title);
     __threadfence();
@@ -32,8 +32,8 @@ namespace bw {
 }
 #endif
 
-/// In device code stops the kernel; on the host throws std::logic_error; in a constant expression
-/// there is no value, which ends the compilation.
+/// In device code stops the kernel; on the host throws std::logic_error; a constant expression
+/// has no value, which ends the compilation.
 [[noreturn]] BW_HOST_DEVICE constexpr void exercise_not_done(const char* id, const char* title) {
 #ifdef __CUDA_ARCH__
   stop_at_exercise(id, title);
@@ -47,6 +47,6 @@ namespace bw {
 
 }  // namespace bw
 
-/// The starter's body of exercise `id` ("1.2"): stands in any device, host or constexpr function,
+/// The starter's body of exercise `id` ("1.2"): valid in any device, host or constexpr function,
 /// also a template's, and never returns.
 #define BW_EXERCISE_NOT_DONE(id, title) ::bw::exercise_not_done(id, title)

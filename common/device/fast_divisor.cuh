@@ -9,10 +9,10 @@
 namespace bw {
 
 /// A divisor from 1 to 2^31, made on the host. Dividing by it is a multiplication and a shift; GPUs
-/// have no instruction for division, and what stands in for it takes more than 100 cycles.
+/// have no instruction for division; its replacement takes more than 100 cycles.
 ///
-/// n / d = floor(n · m / 2^(31+s)) with s = ceil(log2 d) and m = ceil(2^(31+s) / d), which lies
-/// between 2^31 and 2^32: what m is too large by, times n < 2^31, stays below 2^(31+s) / d.
+/// n / d = floor(n · m / 2^(31+s)) with s = ceil(log2 d) and m = ceil(2^(31+s) / d), which is
+/// between 2^31 and 2^32: the excess of m, times n < 2^31, stays below 2^(31+s) / d.
 class FastDivisor {
  public:
   constexpr FastDivisor() = default;

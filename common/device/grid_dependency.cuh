@@ -16,7 +16,7 @@ __device__ __forceinline__ void grid_dependency_wait() {
 
 // griddepcontrol.launch_dependents;
 // PTX ISA 7.8, sm_90
-/// This CTA has nothing against the start of the dependent grids. It promises nothing about its
+/// This CTA allows the start of the dependent grids. It promises nothing about its
 /// writes: dependents wait for the whole grid's end.
 __device__ __forceinline__ void grid_dependency_launch_dependents() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -16,7 +16,7 @@ constexpr int registers_at_launch(int threads) {
 // setmaxnreg.inc.sync.aligned.u32 imm;
 // PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a
 /// All warps of a warpgroup: from here on each thread has `registers` registers, a multiple of 8
-/// up to 256. Blocks until other warpgroups of the CTA have given up so many.
+/// up to 256. Blocks until other warpgroups of the CTA have released enough registers.
 template <int registers>
 __device__ __forceinline__ void increase_registers() {
   static_assert(registers % 8 == 0 && registers >= 24 && registers <= 256,

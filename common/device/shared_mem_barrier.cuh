@@ -25,8 +25,8 @@ struct alignas(8) SharedMemBarrier {
   /// One arrival of the calling thread.
   __device__ __forceinline__ void arrive() { ptx::mbarrier_arrive(address()); }
 
-  /// One arrival on the barrier of this offset in the leader of the CTA pair; with cta_group 1
-  /// there is no pair, and it is this barrier.
+  /// One arrival on the barrier of this offset in the leader of the CTA pair; without a pair
+  /// (cta_group 1), on this barrier.
   template <int cta_group>
   __device__ __forceinline__ void arrive_on_leader() {
     static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1 or 2");

@@ -18,7 +18,7 @@ BW_HOST_DEVICE constexpr uint32_t swizzle_repeat_bytes(Swizzle swizzle) {
   return swizzle == Swizzle::kNone ? 16 : 8 * static_cast<uint32_t>(swizzle);
 }
 
-/// Where the byte at `offset` of a linear tile lies in the swizzled tile. `offset` counts from
+/// Swizzled offset of the byte at `offset` of a linear tile. `offset` counts from
 /// an address that is a multiple of `swizzle_repeat_bytes`. The map is its own inverse.
 BW_HOST_DEVICE constexpr uint32_t swizzled_offset(Swizzle swizzle, uint32_t offset) {
   constexpr uint32_t kChunkShift = 4;                 // 16-byte chunks

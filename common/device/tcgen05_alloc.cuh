@@ -10,7 +10,7 @@ namespace bw::ptx {
 // tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols;
 // PTX ISA 8.6, sm_100a
 /// Allocates `columns` (a power of two, 32 … 512) and writes the TMEM address to the shared word
-/// at `destination`. Blocks until so many columns are free.
+/// at `destination`. Blocks until this many columns are free.
 template <int cta_group>
 __device__ __forceinline__ void tcgen05_alloc(uint32_t destination, uint32_t columns) {
   static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1 or 2");

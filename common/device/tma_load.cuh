@@ -2,7 +2,7 @@
 /// \file
 /// Tensor copies from global to shared memory (PTX ISA, "cp.async.bulk.tensor"). Each is issued
 /// by one thread and completes with complete_tx of the full box size on an mbarrier, whatever
-/// part of the box lies outside of the tensor (that part is filled with zeros).
+/// part of the box is outside of the tensor (that part is filled with zeros).
 
 #include <cuda.h>
 
@@ -49,7 +49,7 @@ __device__ __forceinline__ void tma_load_2d_multicast(uint32_t destination, cons
 // cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2
 //     [dstMem], [tensorMap, {x, y}], [mbar];
 // PTX ISA 8.6, sm_100a
-/// As `tma_load_2d`, for a CTA pair: `destination` lies in the executing CTA, `barrier` may lie in
+/// As `tma_load_2d`, for a CTA pair: `destination` is in the executing CTA, `barrier` may be in
 /// it or in its peer (a shared::cluster address, as `leader_address` makes).
 __device__ __forceinline__ void tma_load_2d_pair(uint32_t destination, const CUtensorMap* map,
                                                  uint32_t barrier, int32_t x, int32_t y) {

@@ -11,7 +11,7 @@ namespace bw::ptx {
 
 // cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [tensorMap, {x, y}], [srcMem];
 // PTX ISA 8.0, sm_90
-/// Stores the box whose first element is (x, y); what lies outside of the tensor is not written.
+/// Stores the box whose first element is (x, y); elements outside of the tensor are not written.
 /// The writers of the source execute `fence_proxy_async_shared` before.
 __device__ __forceinline__ void tma_store_2d(const CUtensorMap* map, int32_t x, int32_t y,
                                              uint32_t source) {

@@ -4,7 +4,7 @@
 /// Level Matrix Multiply-Accumulate Instructions"; sm_90a only).
 ///
 /// All 128 threads of a warpgroup execute each of these together. Between an MMA and the wait for
-/// its group nobody may touch its registers; `wgmma_hold` keeps the compiler from doing so.
+/// its group no thread may touch its registers; `wgmma_hold` keeps the compiler from doing so.
 ///
 /// Accumulator fragment of m64nN (fp32), thread t of the warpgroup, warp w = t / 32, lane l:
 /// register 4j + 2h + i is row 16w + l / 4 + 8h, column 8j + 2 (l % 4) + i. A fragment of m64k32
@@ -39,8 +39,8 @@ __device__ __forceinline__ void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-/// No instruction. What is done with `registers` before stays before, what is done after stays
-/// after: the compiler can't see that an MMA in flight still writes or reads them.
+/// Emits no instruction. What is done with `registers` before stays before, what is done after
+/// stays after: the compiler can't see that an MMA in flight still writes or reads them.
 template <int count>
 __device__ __forceinline__ void wgmma_hold(float (&registers)[count]) {
 #pragma unroll

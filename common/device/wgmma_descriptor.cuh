@@ -15,7 +15,7 @@ namespace bw {
 BW_HOST_DEVICE constexpr uint32_t wgmma_descriptor_low(uint32_t shared_address) {
   constexpr uint32_t kUnitShift = 4;  // addresses and offsets are in units of 16 bytes
   constexpr uint32_t kFieldMask = 0x3fff;
-  constexpr uint32_t kLeadingOffset = 1;  // has no meaning in swizzled K-major layouts
+  constexpr uint32_t kLeadingOffset = 1;  // is ignored in swizzled K-major layouts
   constexpr int kLeadingOffsetShift = 16;
   return ((shared_address >> kUnitShift) & kFieldMask) | kLeadingOffset << kLeadingOffsetShift;
 }

@@ -39,7 +39,7 @@ struct BadElement {
   int64_t column;   ///< of the element
   double got;       ///< what was computed
   double expected;  ///< what the reference has
-  double allowed;   ///< by how much they may differ
+  double allowed;   ///< by which they may differ
 };
 
 /// Error figures of a whole matrix.

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Tables of comma-separated values: a line of column names, then a line for each row. Empty lines,
-/// and those that begin with #, don't count; there are no quotes.
+/// and those that begin with #, don't count; quotes are not supported.
 
 #include <charconv>
 #include <cmath>

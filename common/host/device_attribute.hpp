@@ -8,8 +8,8 @@
 
 namespace bw {
 
-/// The value of `attribute` for the current device. Where there is no GPU, the error says what runs
-/// without one.
+/// The value of `attribute` for the current device. Without a GPU, the error names the programs
+/// that run without one.
 inline int device_attribute(cudaDeviceAttr attribute) {
   int device = 0, value = 0;
   const cudaError_t found = cudaGetDevice(&device);

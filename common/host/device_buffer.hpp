@@ -18,13 +18,13 @@ template <class T>
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  /// Memory for so many elements, or a copy of these values.
+  /// Memory for `size` elements.
   explicit DeviceBuffer(size_t size) : size_(size) {
     if (size == 0) return;
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()),
                "allocate " + std::to_string(bytes()) + " bytes of device memory");
   }
-  /// Memory for so many elements, or a copy of these values.
+  /// Memory with a copy of `values`.
   explicit DeviceBuffer(const std::vector<T>& values) : DeviceBuffer(values.size()) {
     upload(values);
   }

@@ -22,7 +22,7 @@ class EventTimer {
     static_cast<void>(cudaEventDestroy(end_));
   }
 
-  /// Begins to measure what is launched behind it.
+  /// Begins to measure the launches that follow.
   void start(cudaStream_t stream) {
     check_cuda(cudaEventRecord(begin_, stream), "record an event");
   }

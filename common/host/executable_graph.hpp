@@ -16,7 +16,7 @@ namespace bw {
 /// takes the host about half the time of launching the kernel (chapter 6 has the figures).
 /// Move-only.
 ///
-/// Launches of one object run one after the other, in whatever streams they are enqueued. Only one
+/// Launches of one object run in sequence, in whatever streams they are enqueued. Only one
 /// thread at a time may use it (CUDA Runtime API, "Graph object thread safety").
 class ExecutableGraph {
  public:

@@ -10,7 +10,7 @@
 namespace bw {
 
 /// The element of `configurations` (a range of something with a `name`) called `name`. Throws
-/// Error, with all names, when there is none.
+/// Error, with all names, if none has it.
 template <class Configurations>
 const auto& find_by_name(const Configurations& configurations, std::string_view name) {
   std::string names;

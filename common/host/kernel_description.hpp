@@ -23,7 +23,7 @@ struct RingDescription {
   int stages;               ///< of one such ring
   uint32_t full_arrivals;   ///< that complete a phase of full, or of the only barrier
   uint32_t full_bytes;      ///< that have to land for it as well; 0: none
-  uint32_t empty_arrivals;  ///< that complete a phase of empty; 0: there is no such barrier
+  uint32_t empty_arrivals;  ///< that complete a phase of empty; 0: no such barrier
   int rings = 1;            ///< rings of this kind in a CTA
 };
 

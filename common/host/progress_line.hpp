@@ -13,7 +13,7 @@
 
 namespace bw {
 
-/// A line on stderr that says how much of some work is done: only where stderr is a terminal, and
+/// A line on stderr that shows the progress of some work: only where stderr is a terminal, and
 /// only once the work has taken two seconds. It is wiped when the work ends.
 class ProgressLine {
  public:

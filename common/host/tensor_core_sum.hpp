@@ -1,13 +1,13 @@
 #pragma once
 /// \file
-/// What Hopper's FP8 tensor cores compute, bit for bit (measured on an H100; chapter 6, "How many
+/// The sums of Hopper's FP8 tensor cores, bit for bit (measured on an H100; chapter 6, "How many
 /// bits the tensor cores keep"), for the host and for device code.
 ///
 /// One wgmma step of 32 products a · b of e4m3 and an fp32 accumulator is one sum:
 /// - The products are exact. Each has the exponent of its factors' fields added (a subnormal's is
 ///   that of the smallest normal number): its magnitude is below 4 times 2^exponent, not 2.
-/// - All 33 terms are aligned to the largest exponent among those that aren't zero, and what lies
-///   below 2^-13 of it is cut off, towards zero. The sum of what is left is exact.
+/// - All 33 terms are aligned to the largest exponent among those that aren't zero, and the part
+///   below 2^-13 of it is cut off, towards zero. The sum of the remaining parts is exact.
 /// - The result keeps 13 fraction bits of its own exponent; the others are cut off, towards zero.
 
 #include <bit>

@@ -30,7 +30,7 @@ class Table:
 
 
 def find_table(text, path, identity):
-    """The table of an exercise. Throws WorkbookError when there is none, or two."""
+    """The table of an exercise. Throws WorkbookError if the text has none, or two."""
     if not text.strip():
         raise regions.RegionError(path, 1, f"the file is empty. `./workbook reset {identity}` writes it "
                                   "again.")
@@ -48,7 +48,7 @@ def find_table(text, path, identity):
     after = next((number for number, _ in headers if number > own[0]), len(lines) + 1)
     part = lines[own[0] - 1:after - 1]
     while len(part) > 1 and (not part[-1].strip() or part[-1].lstrip().startswith("#")):
-        part.pop()  # what stands above the next table
+        part.pop()  # blank lines and comments above the next table
     return Table(tuple(part), own[0])
 
 

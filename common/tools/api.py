@@ -50,7 +50,7 @@ def _own(root, exercise):
 
 
 def solution_region(root, exercise, tools=None):
-    """The solution's lines beside the reader's. A predict exercise's take `tools`: the machine is
+    """The solution's lines and the reader's. A predict exercise's take `tools`: the machine is
     asked."""
     from . import trials
     if exercise.is_in_code:
@@ -165,7 +165,7 @@ def _reset_answers(root, exercise, path):
         return "\n".join(lines)
     except WorkbookError:
         pass
-    # The table is gone or stands there twice: a new file, with the other tables as they are.
+    # The table is missing or appears twice: a new file, with the other tables unchanged.
     result = blank
     for other in own:
         if other.is_in_code or other.id == exercise.id:

@@ -1,6 +1,6 @@
-"""Who is to blame for the end of a child process: the text that it worked on, or this machine.
+"""The cause of a child process's end: the text that it worked on, or this machine.
 
-A verdict on a text takes evidence that the text brought it about. Where there is none, the process
+A verdict on a text needs evidence that the text caused it. Without evidence the process
 gets another try, and the solution's own text is run in the same way; what stays unclear is an error
 of the grader.
 """

@@ -114,9 +114,9 @@ def _is_found(folder, name):
 
 @contextlib.contextmanager
 def _kept(path):
-    """Puts a file's content back if what happens meanwhile fails or is interrupted.
+    """Restores a file's content if the body fails or is interrupted.
 
-    CMake stores the values that it was given before it knows whether they will do.
+    CMake stores the values that it was given before it checks them.
     """
     before = path.read_bytes() if path.is_file() else None
     try:
@@ -128,7 +128,7 @@ def _kept(path):
 
 
 def build(root, tools, console, configuration, targets=(), title="Building"):
-    """Builds targets (all of them if none is given); a damaged build folder is made anew once."""
+    """Builds targets (all of them if none is given); recreates a damaged build folder once."""
     status, output = _run_build(root, tools, console, configuration, targets, title)
     if status != 0 and re.search(_NINJA_TROUBLE, output, re.M):
         folder = configuration.folder(root)

@@ -13,13 +13,13 @@ from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
 
 
 def check(root, exercise, tools, on_progress=None):
-    """The Verdict on what stands in the reader's file. Whatever the reader did ends in a verdict;
+    """The Verdict on the text in the reader's file. Whatever the reader did ends in a verdict;
     a GraderError is a fault of the set-up (a program that isn't built, a full disk)."""
     return check_answer(root, exercise, tools, None, on_progress)
 
 
 def check_answer(root, exercise, tools, given, on_progress=None):
-    """check() of `given` instead of what stands in the reader's file: lines or a ReaderRegion, or
+    """check() of `given` instead of the text in the reader's file: lines or a ReaderRegion, or
     {key: value} or a Table of answers.toml. None: the reader's file."""
     root, begin = Path(root).resolve(), time.monotonic()
     progress = on_progress or (lambda text: None)

@@ -24,7 +24,7 @@ _ROW = re.compile(r'BW_FAULT_CODE\(\s*([A-Z]\d\d),\s*(\w+),\s*(\w+),\s*(\w+),'
                   r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.S)
 _FENCE = re.compile(r"^```(\w+)(.*)$")
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
-# Lines of an example that stand only in its faulty or only in its mended form.
+# Marks of an example's lines that appear only in its faulty or only in its mended form.
 _FAULTY, _MENDED = "// faulty", "// mended"
 _KINDS = {"parse": "PTX error", "unsupported": "unsupported", "launch": "launch error",
           "call": "call error", "contract": "contract violation", "deadlock": "deadlock",
@@ -109,7 +109,7 @@ def load(root):
 
 
 def _sections(path):
-    """[(line, code, lines)] of a file: what stands below each `## BW-xnn`."""
+    """[(line, code, lines)] of a file: the text below each `## BW-xnn`."""
     found = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         match = re.match(r"## (\S+)$", line)
@@ -218,7 +218,7 @@ def problems(page, outcome):
 
 
 def report_lines(errors):
-    """A run's first report as it stands in a page: without the lines of source, in lines that fit."""
+    """A run's first report as a page shows it: without the lines of source, in lines that fit."""
     import textwrap
     lines = errors.rstrip("\n").split("\n")
     end = next((i for i in range(1, len(lines)) if not lines[i].startswith(" ")), len(lines))

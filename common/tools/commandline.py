@@ -10,7 +10,7 @@ from .console import columns, wrapped
 from .errors import WorkbookError
 
 PROGRAM = "./workbook"
-# An example and what it does stand side by side if the latter has at least so many columns.
+# An example and its effect are side by side if the latter has at least this many columns.
 _LEAST_EXPLANATION = 28
 # How alike an option has to be to a mistyped one, from 0 to 1; options of programs resemble ours at
 # random.
@@ -115,7 +115,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def example_lines(examples, indent="  "):
-    """Examples with what they do beside them; below them where the terminal is narrow."""
+    """Examples with their effects next to them; below them where the terminal is narrow."""
     lines = []
     reach = max((len(line) for line, why in examples if why), default=0)
     at = len(indent) + len(PROGRAM) + 1 + reach + 2

@@ -1,7 +1,7 @@
-"""What a child process that works on a stranger's text may read, write and use up.
+"""The files and resources that a child process working on a stranger's text may use.
 
-A reader's own check runs as they do (NONE). `./workbook grade` takes the strongest that this
-machine has: bubblewrap, which shows the process nothing but the files that it needs, and no
+A reader's own check runs with the reader's rights (NONE). `./workbook grade` takes the strongest that
+this machine has: bubblewrap, which shows the process only the files that it needs, and no
 network; where we are root, the user nobody, with the same view where root may make one; else limits
 alone, which root has to ask for.
 """
@@ -26,12 +26,12 @@ SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/
           "/etc/alternatives", "/etc/ld.so.cache")
 ROOT_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
 NOBODY = 65534
-# Of the user nobody on the whole machine: the checks of all workers, and whoever else is that user.
+# Of the user nobody on the whole machine: the checks of all workers, and any other use of that user.
 MOST_PROCESSES = 4096
 # On a busy machine a process waits: the limit is its processor time, and the wall's is this many times
 # that, so that a verdict doesn't depend on who else computes.
 WALL_FACTOR = 10.0
-# What strongest() can leave out: without bubblewrap and the user nobody there are limits alone.
+# What strongest() can leave out: without bubblewrap and the user nobody only limits remain.
 # VIEW: the file system of its own that the user nobody gets where root may make one.
 BUBBLEWRAP, USER, VIEW = "bubblewrap", "user", "view"
 # What ended a process that was over a limit, in its own words or its compiler driver's.
@@ -40,7 +40,7 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|[Cc]annot allocate memory|bad_alloc|
 _OUT_OF_TIME = re.compile(r"CPU time limit exceeded|due to signal 24\b")
 _OUT_OF_SPACE = re.compile(r"File size limit exceeded|due to signal 25\b|File too large")
 _SIGKILL, _SIGXCPU, _SIGXFSZ = 9, 24, 25
-# A process that ignores the end of its time is killed so much later.
+# Seconds after its time limit at which a process that ignores the limit is killed.
 KILL_SECONDS = 5
 _PROBE_SECONDS = 60.0
 
@@ -155,8 +155,8 @@ class _OtherUser(_Limits):
 
 
 class _OtherUserInView(_OtherUser):
-    """The user nobody with a file system of what is needed alone, no network and no other processes, by
-    namespaces that root makes."""
+    """The user nobody with a file system of only the needed files, no network and no other processes,
+    by namespaces that root makes."""
 
     name = "an unprivileged user: no network, and no files but the compiler's, the project's and its own"
 

@@ -12,7 +12,7 @@ import time
 WIDEST = 100
 # A step that is over sooner than this says nothing: a second run has nothing to report.
 QUIET_SECONDS = 0.7
-# How often a step reports where there is no terminal to redraw a line on.
+# Seconds between a step's reports where no terminal can redraw a line.
 PLAIN_INTERVAL_SECONDS = 15.0
 REDRAW_SECONDS = 0.25
 
@@ -109,7 +109,7 @@ class Step:
         return False
 
     def _report_while_readable(self):
-        with contextlib.suppress(OSError):  # nobody reads the stream any more: the work goes on
+        with contextlib.suppress(OSError):  # the stream's reader has gone: the work goes on
             self._report()
 
     def _report(self):
@@ -130,7 +130,7 @@ class Step:
                 self._console.say(f"  {elapsed}  {self._detail}".rstrip())
 
     def _line(self):
-        """The line as it stands, cut to the terminal's width so that it never wraps."""
+        """The current line, cut to the terminal's width so that it never wraps."""
         elapsed = format_duration(time.monotonic() - self._started)
         text = f"{self._title} ({elapsed}) {self._detail}".rstrip()
         width = shutil.get_terminal_size().columns

@@ -1,6 +1,6 @@
-"""Machine code inside a program: what the simulator reads of it, and what it does not.
+"""Machine code inside a program: the parts that the simulator reads, and the others.
 
-nvcc puts the machine code of each CUDA file beside its PTX as an ELF file, a cubin. The simulator
+nvcc puts the machine code of each CUDA file next to its PTX as an ELF file, a cubin. The simulator
 executes the PTX and reads the kernels' register counts of the machine code
 (cudart/machine_code.cpp); a program of the wheel never meets a GPU.
 """

@@ -30,7 +30,7 @@ class Program:
 
 
 def read(path):
-    """The Program in a file, or None where it is no ELF program for this kind of machine."""
+    """The Program in a file, or None if it is not an ELF program for this kind of machine."""
     data = path.read_bytes()
     if data[:4] != _MAGIC or len(data) < 64 or data[4] != _CLASS_64 or data[5] != _LITTLE:
         return None
@@ -75,7 +75,7 @@ def _read_dynamic(data, start, length, strings, program):
 
 
 def _read_fat_binaries(section, program):
-    """Fat binaries stand one behind the other, aligned; each has a header and its entries."""
+    """Fat binaries are contiguous and aligned; each has a header and its entries."""
     at = 0
     while at + 16 <= len(section):
         magic, = struct.unpack_from("<I", section, at)

@@ -128,7 +128,7 @@ def _tidy(lines):
     """Without the marks of exercises and excerpts, moved to the left."""
     kept = [line for line in lines
             if not re.match(r"\s*//\s*(>>> exercise|<<< exercise|\[/?excerpt )", line)]
-    # `#pragma` stands in the first column, whatever it is about: it must not hold the rest back.
+    # `#pragma` is in the first column at any depth: it must not hold the rest back.
     indent = min((len(line) - len(line.lstrip()) for line in kept
                   if line.strip() and not line.startswith("#")), default=0)
     moved = [line if line.startswith("#") else line[indent:] for line in kept]

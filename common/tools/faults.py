@@ -1,7 +1,7 @@
 """The catalogue of faults: faulty kernels, and right ones that look suspicious.
 
 A case is a patch of the solutions (tests/simulator/faults/chapter_NN.toml) or a small kernel of its own
-(tests/simulator/faults/*.cu). What is expected of each stands beside it; docs of both forms are in
+(tests/simulator/faults/*.cu). The expectation of each is next to it; docs of both forms are in
 tests/simulator/faults/README.md.
 """
 
@@ -265,7 +265,7 @@ def _small_kernel(name, lines, first, head, is_hopper):
             idea += " " + lines[index][3:].strip()
         index += 1
     where = f"{name}:{first + 1}"
-    # The template's line and the kernel's head may stand in several lines.
+    # The template's line and the kernel's head may span several lines.
     text = " ".join(lines[index:index + 4])
     kernel = _KERNEL.search(text)
     kernel = kernel and (kernel.group(1) or kernel.group(2))

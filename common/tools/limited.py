@@ -137,7 +137,7 @@ def run(command, seconds, **options):
 
 
 def _pause(running, seconds):
-    """How long nothing has to be looked at unless somebody prints."""
+    """Seconds until the next look, unless a process prints."""
     if any(child.open == 0 for child in running):
         return 0.005  # its output is closed: it is about to end
     oldest = min(child.started for child in running)

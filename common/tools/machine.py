@@ -86,7 +86,7 @@ def distribution_name():
 
 
 def find_gpus():
-    """The GPUs that nvidia-smi lists, in its order; none if there is no driver."""
+    """The GPUs that nvidia-smi lists, in its order; none without a driver."""
     if not shutil.which("nvidia-smi"):
         return []
     status, text = capture(["nvidia-smi", "--query-gpu=name,compute_cap,driver_version",

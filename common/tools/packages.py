@@ -150,7 +150,7 @@ def install(packages, console):
 
 
 def _privilege():
-    """The words before a command that runs it as root, or None if there is no way."""
+    """The words before a command that runs it as root, or None if that is impossible."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") and capture(["sudo", "-n", "true"])[0] == 0:

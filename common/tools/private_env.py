@@ -104,7 +104,7 @@ def nvdisasm(root):
 
 
 def cmake_folder(root):
-    """The folder with the private cmake and ctest, or None if there is none."""
+    """The folder with the private cmake and ctest, or None if they are not installed."""
     if not _installed(root).issuperset(CMAKE_PINS):
         return None
     for site in site_packages(root):

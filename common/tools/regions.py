@@ -228,7 +228,7 @@ _ENDS_WITH_BACKSLASH = re.compile(r"\\[ \t\v\f]*\Z")
 
 
 def unbalanced(text):
-    """(line from 0, sentence) when `text` can't stand in a region of its own, else None.
+    """(line from 0, sentence) when `text` is not valid as a region, else None.
 
     Brackets must pair up inside it, comments and strings end in it; of the preprocessor's directives it
     may hold `#pragma unroll`. That is a fence around strangers' texts as well: see cpp_text.

@@ -125,7 +125,7 @@ def parse(errors, reader_file):
         return None
     end = next((index for index in range(start + 1, len(lines))
                 if not lines[index].startswith(" ")), len(lines))
-    # Who asks has the reader's line of source already, and a check chooses the schedule itself.
+    # The caller has the reader's line of source already, and a check chooses the schedule itself.
     body = [_with_path(line, reader_file) for line in lines[start:end]
             if not SOURCE.match(line) and not line.startswith(AGAIN)]
     head = _HEAD.match(body[0])

@@ -150,7 +150,7 @@ def with_ptx(root, tools, run, seed, ptx, reference, focus, checks="", solution=
     is the host's, and standard error (the statistics, a report) is the simulator's and the host's alone.
 
     `solution`: gives the PTX files of the solution's own text, compiled in the same way. A run whose end
-    shows nothing of the kernels is repeated, then looked at beside a run of these; a GraderError
+    shows nothing of the kernels is repeated, then compared with a run of these; a GraderError
     says that this machine has ended it, or the simulator by a fault of its own."""
     cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
     settings = {"BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),

@@ -100,7 +100,7 @@ def watched(env):
 
 
 def _identity(path):
-    """Changes whenever a file is written; None where there is none."""
+    """Changes whenever a file is written; None without a file."""
     try:
         status = os.stat(path)
     except OSError:

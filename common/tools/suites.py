@@ -59,7 +59,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Suite:
-    """Where a suite's programs lie below the folder that is given, and how they are found."""
+    """The location of a suite's programs below the given folder, and how they are found."""
 
     title: str
     layout: str     # for the one who gives another folder
@@ -116,7 +116,7 @@ def _find_scor(folder):
 _UNWRITTEN = (("BW_SIM_MEMORY_CHECKS", "unwritten"),)
 _LEAKS = (("BW_SIM_MEMORY_CHECKS", "leaks"),)
 # The faults that NVIDIA has planted in the samples of its compute-sanitizer. Those of one program are
-# looked for in one run each, in which the program goes on behind a fault.
+# looked for in one run each, in which the program continues after a fault.
 _SAMPLES = (
     ("Memcheck/memcheck_demo.cu", "misaligned", FAULT, "unaligned_kernel", "", ()),
     ("Memcheck/memcheck_demo.cu", "out_of_bounds", FAULT, "out_of_bounds_function", "", ()),

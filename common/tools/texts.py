@@ -109,7 +109,7 @@ def _without_wall_time(line):
 
 
 def refreshed(text, path, blocks, kinds):
-    """(text with its blocks made anew, [Problem]) for marks of these kinds."""
+    """(text with its blocks regenerated, [Problem]) for marks of these kinds."""
     lines, result, problems = text.split("\n"), [], []
     index, inside = 0, False
     while index < len(lines):
@@ -137,7 +137,7 @@ def refreshed(text, path, blocks, kinds):
 
 
 def _end_of_block(lines, index, kind):
-    """Where the block below a mark ends; `index` when there is none."""
+    """The index where the block below a mark ends; `index` without a block."""
     if kind == "all-commands":
         return next((at for at in range(index, len(lines)) if lines[at] == _END_OF_COMMANDS), index)
     start = index

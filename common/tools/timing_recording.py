@@ -14,7 +14,7 @@ PROGRAMS = {group: f"{name}_gpu" for group, name in timing_validation.CHAPTER_PR
 
 
 def measure(group, rows, program, environment, done):
-    """Lines of a recorded file, one for each of `rows`, as they come; done(count) behind each."""
+    """Lines of a recorded file, one for each of `rows`, as they come; done(count) after each."""
     cycles = {}
     for count, row in enumerate(rows, 1):
         if group == "chapter01":

@@ -16,8 +16,8 @@ RECORDED = "tests/hardware/timing/h100_{}.csv"
 _GEMM = "06_hopper_fp8_gemm"
 CHAPTER_PROGRAMS = {"chapter01": "01_mbarrier_pipeline", "chapter06": _GEMM, "drawn": _GEMM}
 GROUPS = tuple(CHAPTER_PROGRAMS)
-# `drawn` are shapes that were drawn by chance, for a look now and then: what is looked at often is
-# soon fitted to.
+# `drawn` are shapes that were drawn at random, for an occasional look: figures that are looked at
+# often are soon fitted to.
 DEFAULT_GROUPS = ("chapter01", "chapter06")
 RUN_SECONDS = 1800.0
 # Two runs of one measurement differ by up to this share.
@@ -107,7 +107,7 @@ def chapter01_cycles(program, produce, rows, columns, runs, environment):
 
 def chapter06_microseconds(program, row, environment):
     """The device time of a recorded row's configuration and shape, as chapter 6's program measures
-    it: launches that wait in the queue behind other work."""
+    it: launches that wait in the queue after other work."""
     text = run_program(program, ["--m", row["m"], "--n", row["n"], "--k", row["k"], "--beta",
                                  row["beta"], "--config", row["config"], "--unverified", "--queued"],
                        environment)

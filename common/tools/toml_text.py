@@ -9,7 +9,7 @@ from .errors import WorkbookError
 
 
 def _find():
-    """The module, or None; tomli may lie in the checkout's own environment."""
+    """The module, or None; tomli may be in the checkout's own environment."""
     places = private_env.site_packages(Path(__file__).resolve().parents[2])
     for name, path in (("tomllib", []), ("tomli", []), ("tomli", [str(one) for one in places])):
         sys.path += path
@@ -26,7 +26,7 @@ tomllib = _find()
 
 
 def can_read():
-    """Whether TOML can be read; looks again for a package that was installed meanwhile."""
+    """Whether TOML can be read; looks again for a package that was installed since."""
     global tomllib  # one process, one module
     tomllib = tomllib or _find()
     return tomllib is not None
@@ -47,7 +47,7 @@ def parse(text, name, first_line=1):
     except tomllib.TOMLDecodeError as error:
         line, reason = _place(str(error), text)
         raise WorkbookError(f"{name}:{first_line - 1 + line}: this is not TOML: {reason}.") from error
-    except ValueError as error:  # a number of thousands of digits, a date that there isn't
+    except ValueError as error:  # a number of thousands of digits, an invalid date
         raise WorkbookError(f"{name}:{first_line}: a value below can't be read: {error}.") from error
 
 

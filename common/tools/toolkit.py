@@ -91,7 +91,7 @@ def _examine(nvcc, private):
 def find_nvdisasm(root, nvcc, env=None):
     """The disassembler that goes with an nvcc: of its own toolkit, on PATH, or the checkout's.
 
-    None if there is none. Only the tests that read machine code need it.
+    None if no disassembler is found. Only the tests that read machine code need it.
     """
     env = os.environ if env is None else env
     beside = Path(nvcc).resolve().parent / "nvdisasm"

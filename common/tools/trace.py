@@ -56,7 +56,7 @@ class Launch:
                 and all(event.fields.get(key) == value for key, value in fields.items())]
 
     def first(self, *names, **fields):
-        """The first of of(); an error when there is none."""
+        """The first of of(); an error without one."""
         found = self.of(*names, **fields)
         if not found:
             raise WorkbookError(f"The trace of {self.kernel} has no event {' or '.join(names)}"

@@ -8,7 +8,7 @@ from .errors import WorkbookError
 
 @dataclass(frozen=True)
 class Wheels:
-    """Wheels that need nothing else; `title` and `tests` stand in what is said about them."""
+    """Wheels that need nothing else; `title` and `tests` appear in messages about them."""
 
     pins: tuple
     title: str

@@ -16,7 +16,7 @@ namespace bw {
 /// Warps of the CTA by role: consumer thread t owns column t of the band, warp 4 produces.
 struct StreamRoles {
   static constexpr uint32_t kConsumerThreads = kTileColumns;  ///< one for each column of a tile
-  /// The warp behind the consumers.
+  /// The warp after the consumers.
   static constexpr uint32_t kProducerWarp = kConsumerThreads / ptx::kWarpThreads;
   static constexpr uint32_t kThreads = kConsumerThreads + ptx::kWarpThreads;  ///< threads of a CTA
 };

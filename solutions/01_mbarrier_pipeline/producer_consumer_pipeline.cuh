@@ -20,7 +20,7 @@ namespace bw {
 /// passes at once, since every stage is empty in the beginning.
 ///
 /// A parity can't tell phase p+1 from p-1. It needn't: a producer can't pass a stage that was
-/// not released, so nobody gets two phases ahead.
+/// not released, so no thread gets two phases ahead.
 template <int NumStages>
 class ProducerConsumerPipeline {
   static_assert(NumStages >= 1, "a pipeline has at least one stage");

@@ -24,7 +24,7 @@ struct alignas(128) MatrixTile {
   float values[kTileRows][kTileColumns];  ///< the tile, row by row
 };
 
-/// Kernel arguments; the tensor map is read where it lies in parameter memory.
+/// Kernel arguments; the tensor map is read in place, from parameter memory.
 struct ColumnSumArguments {
   CUtensorMap map;      ///< of `matrix`, box kTileRows × kTileColumns, not swizzled
   const float* matrix;  ///< [rows, columns], row-major, 16-byte aligned
@@ -116,7 +116,7 @@ struct BulkCopy {
 };
 
 /// The copy engine knows the matrix: one lane names a box by its coordinates. The bytes are those
-/// of the whole box; what lies outside of the matrix arrives as zeros.
+/// of the whole box; elements outside of the matrix arrive as zeros.
 struct TensorCopy {
   static constexpr uint32_t kProducerArrivals = 1;  ///< arrivals that fill a stage
 

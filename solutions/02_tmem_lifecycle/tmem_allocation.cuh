@@ -11,8 +11,8 @@
 namespace bw {
 
 /// Dynamic shared memory of a CTA that allocates all 512 columns: at least what keeps a second CTA
-/// off its SM. That one's allocation would wait until the first CTA ends, and the CTAs of two
-/// clusters could wait for each other for ever.
+/// off its SM. The second CTA's allocation would wait until the first ends, and the CTAs of two
+/// clusters could wait for each other forever.
 constexpr uint32_t shared_bytes_for_all_columns(size_t bytes) {
   constexpr size_t kSharedBytesPerSm = 228 * 1024;  // compute capability 10.0
   constexpr size_t kSystemBytesPerCta = 1024;
@@ -57,7 +57,7 @@ struct TmemAllocation {
     ptx::tcgen05_relinquish_alloc_permit<CtaGroup>();
   }
 
-  /// Whole MMA warp, when nobody uses the columns any more.
+  /// Whole MMA warp, when the columns are no longer in use.
   __device__ __forceinline__ void deallocate() const {
     __syncwarp();
     ptx::tcgen05_dealloc<CtaGroup>(addr, MaxCols);

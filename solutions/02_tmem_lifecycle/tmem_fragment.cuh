@@ -29,7 +29,7 @@ BW_HOST_DEVICE constexpr int tmem_fragment_registers(int columns) {
 }
 
 /// What register `r` of the warp's thread `t` holds. In the 16-lane shapes a group of threads
-/// shares a lane's 64, 128 or 256 bits, and every further group of registers lies that much
+/// shares a lane's 64, 128 or 256 bits, and every further group of registers is that many bits
 /// further right.
 template <TmemShape shape>
 BW_HOST_DEVICE constexpr TmemElement tmem_element(int t, int r) {

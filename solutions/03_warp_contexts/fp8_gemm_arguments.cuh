@@ -19,7 +19,7 @@ struct Fp8GemmTile {
   static constexpr uint32_t kBBytes = kN * kK;  ///< bytes of a tile of B
 };
 
-/// Kernel arguments; the tensor maps are read where they lie in parameter memory.
+/// Kernel arguments; the tensor maps are read in place, from parameter memory.
 struct Fp8GemmArguments {
   CUtensorMap a;      ///< e4m3 [M, K], box Fp8GemmTile::kK × kM, swizzle 128B
   CUtensorMap b;      ///< e4m3 [N, K], box Fp8GemmTile::kK × kN, swizzle 128B

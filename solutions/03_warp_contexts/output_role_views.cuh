@@ -25,7 +25,7 @@ class [[nodiscard]] OutputProducerStage {
 
   /// The stage.
   __device__ __forceinline__ const OutputStage<opc>& stage() const { return stage_; }
-  /// Where the accumulator lies: `tmem().offset()` is D of the MMAs.
+  /// Location of the accumulator: `tmem().offset()` is D of the MMAs.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
 
  private:
@@ -52,7 +52,7 @@ class [[nodiscard]] OutputConsumerStage {
 
   /// The stage.
   __device__ __forceinline__ const OutputStage<opc>& stage() const { return stage_; }
-  /// Where the accumulator lies: `tmem().tensor()` is what the loads take.
+  /// Location of the accumulator: `tmem().tensor()` is the operand of the loads.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
 
   /// Every epilogue thread, right after the `wait_load` of its last read: lets the MMA warp

@@ -16,7 +16,7 @@ struct OutputMatrix {
   uint32_t columns;  ///< a multiple of 8
 };
 
-/// Rounds the `tile_n` fp32 `values[0 … tile_n)` of one row to bf16 and stores those that lie in D,
+/// Rounds the `tile_n` fp32 `values[0 … tile_n)` of one row to bf16 and stores those inside D,
 /// from (row, column) on. `column` is a multiple of 8.
 template <int tile_n, class Values>
 __device__ __forceinline__ void write_output_row(const OutputMatrix& d, uint32_t row,

@@ -23,7 +23,7 @@ struct OutputStage {
   TmemStage<opc> tmem_stage;  ///< the columns
   Pipeline* pipeline;         ///< the ring that it belongs to
 
-  /// Where the accumulator lies: `tmem().offset()` is D of tcgen05.mma.
+  /// Location of the accumulator: `tmem().offset()` is D of tcgen05.mma.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return tmem_stage; }
 };
 

@@ -21,14 +21,14 @@ struct WarpContextTypes {
       epilogue_threads == opc.epilogue_threads,
       "the barriers are initialised for opc.epilogue_threads arrivals, so that many threads"
       " must take part");
-  /// Named barrier behind which the address of tensor memory may be read.
+  /// Named barrier after which the address of tensor memory may be read.
   static constexpr int kTmemReadyBarrierId = 1;
 
   using Tmem = TmemAllocation<opc.cta_group>;  ///< the allocation of tensor memory
   using Pipeline = OutputTilePipeline<opc>;    ///< the ring of accumulators
   /// The barrier that ends the life of tensor memory.
   using Dealloc = TmemDeallocBarrier<opc.cta_group, epilogue_threads>;
-  /// The barrier behind which the address of tensor memory may be read.
+  /// The barrier after which the address of tensor memory may be read.
   using Sync = WarpGroupBarrier<mma_threads + epilogue_threads, kTmemReadyBarrierId>;
 };
 
@@ -41,7 +41,7 @@ class WarpContextParts {
   using Tmem = typename Types::Tmem;          ///< the allocation of tensor memory
   using Pipeline = typename Types::Pipeline;  ///< the ring of accumulators
   using Dealloc = typename Types::Dealloc;    ///< the barrier that ends the life of tensor memory
-  /// The barrier behind which the address of tensor memory may be read.
+  /// The barrier after which the address of tensor memory may be read.
   using Sync = typename Types::Sync;
 
   WarpContextParts(const WarpContextParts&) = delete;

@@ -35,7 +35,7 @@ struct AccumulatorLayout {
   static constexpr int kThreadColumns = mma_n / kThreadsPerRow;  ///< columns of D that a thread has
   /// Rows use half of the lanes of each quarter, all of the columns.
   static constexpr bool kUsesHalfTheLanes = CtaGroup == 1 && cta_rows == 64;
-  /// Both halves of a row lie in the same lane, and a group of four warps takes each.
+  /// Both halves of a row are in the same lane, and a group of four warps takes each.
   static constexpr bool kTwoGroups = Groups::kCount == 2;
   /// TMEM columns of one accumulator.
   static constexpr int kTmemColumns = kUsesHalfTheLanes || kTwoGroups ? mma_n : kThreadColumns;

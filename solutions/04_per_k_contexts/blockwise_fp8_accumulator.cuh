@@ -28,7 +28,7 @@ class BlockwiseFp8Accumulator {
                 "128 rows x more than 192 columns per CTA need so many accumulator registers per"
                 " thread (one a column, of 255) that they would spill: use a smaller N, 64 rows per"
                 " CTA, or two groups of epilogue warps");
-  /// Columns per tcgen05.ld; two loads' registers are in use, beside the accumulator's.
+  /// Columns per tcgen05.ld; two loads' registers are in use, on top of the accumulator's.
   static constexpr int chunk_columns() {
     if (kColumns > 128) return 8;
     if (kColumns == 128 && Groups::kCount > 1) return 16;  // more threads have fewer registers

@@ -22,7 +22,7 @@ struct AScaleMatrix {
   }
 };
 
-/// Kernel arguments; the tensor maps are read where they lie in parameter memory.
+/// Kernel arguments; the tensor maps are read in place, from parameter memory.
 struct BlockwiseTileArguments {
   CUtensorMap a;              ///< e4m3 [M, K], box 128 × kTileM, swizzle 128B
   CUtensorMap b;              ///< e4m3 [N, K], box 128 × kTileN, swizzle 128B

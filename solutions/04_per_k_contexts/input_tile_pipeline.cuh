@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// The ring of input tiles between the load warp, the MMA warp and the epilogue (contract,
-/// chapter 4). Its two sides are chapter 1's scopes, with the payload at hand.
+/// chapter 4). Its two sides are chapter 1's scopes, with access to the payload.
 
 #include <cstdint>
 
@@ -47,7 +47,7 @@ struct InputTilePipeline {
   static constexpr int kNumTiles = NumGroupStages * KGroupSize;  ///< K blocks of all stages
 
   Pipeline pipeline;  ///< the ring of stages
-  Payload payload;    ///< where the tiles lie
+  Payload payload;    ///< location of the tiles
 
   /// Index, among the payload's tiles, of tile `in_group` of stage `stage`.
   static constexpr __host__ __device__ uint32_t tile_index(uint32_t stage, uint32_t in_group) {
@@ -107,7 +107,7 @@ class [[nodiscard]] InputStage {
   __device__ __forceinline__ uint32_t tile_index(uint32_t in_group = 0) const {
     return InputPipeline::tile_index(context_.index(), in_group);
   }
-  /// Where the tiles lie.
+  /// Location of the tiles.
   __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
     return input_->payload;
   }
@@ -160,7 +160,7 @@ class [[nodiscard]] InputConsumerBlock {
   __device__ __forceinline__ uint32_t tile_index() const {
     return InputPipeline::tile_index(input_->pipeline.consumer_stage(), place_.index);
   }
-  /// Where the tiles lie.
+  /// Location of the tiles.
   __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
     return input_->payload;
   }

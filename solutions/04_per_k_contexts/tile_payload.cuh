@@ -48,7 +48,7 @@ struct BlockwiseFp8TilePayload {
   uint8_t* b;       ///< tiles or rows of B
   float* a_scales;  ///< A's scales
 
-  /// The payload that lies in this storage.
+  /// The payload in this storage.
   template <int NumStages>
   static __device__ __forceinline__ BlockwiseFp8TilePayload of(Storage<NumStages>& storage) {
     return BlockwiseFp8TilePayload{storage.a[0], storage.b[0], storage.a_scales[0]};

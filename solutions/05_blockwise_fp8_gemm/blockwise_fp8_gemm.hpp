@@ -12,7 +12,7 @@
 namespace bw {
 
 /// A GEMM that is ready to run: its arguments are checked, its tensor maps made, its kernel loaded
-/// and told what it may use. A time that starts behind this is the kernel's own.
+/// and configured. A time that starts after this is the kernel's own.
 class PreparedGemm {
  public:
   /// Throws Error as blockwise_fp8_gemm does. The arguments' memory stays alive until the last

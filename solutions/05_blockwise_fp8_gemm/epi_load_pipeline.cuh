@@ -51,7 +51,7 @@ struct EpiLoadPipeline {
   }
   /// The producer's stage.
   __device__ __forceinline__ uint32_t producer_stage() const { return pipeline.producer_stage(); }
-  /// Moves the producer on; tells nobody.
+  /// Moves the producer on; signals nothing.
   __device__ __forceinline__ void producer_step() { pipeline.producer_step(); }
 
   /// Epilogue warps: scope of one stage (waits for full; every thread arrives at its end).
@@ -64,7 +64,7 @@ struct EpiLoadPipeline {
   __device__ __forceinline__ void wait_producer() const { pipeline.wait_producer(); }
   /// The consumer's stage.
   __device__ __forceinline__ uint32_t consumer_stage() const { return pipeline.consumer_stage(); }
-  /// Moves the consumer on; tells nobody.
+  /// Moves the consumer on; signals nothing.
   __device__ __forceinline__ void consumer_step() { pipeline.consumer_step(); }
 };
 

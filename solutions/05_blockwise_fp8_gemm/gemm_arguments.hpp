@@ -28,11 +28,11 @@ struct BlockwiseFp8GemmArguments {
   int64_t ldb_scales;     ///< elements from row block to row block of the B-scales
   const Bf16* c;          ///< [M, ldc], ldc a multiple of 8; not read when beta is 0
   int64_t ldc;            ///< elements from row to row of C
-  /// bf16 or fp32 [M, ldd], rows a multiple of 16 bytes; bf16 D may be C itself. TMA may write what
-  /// lies between a row's last element and the next multiple of 16 bytes.
+  /// bf16 or fp32 [M, ldd], rows a multiple of 16 bytes; bf16 D may be C itself. TMA may write the
+  /// bytes between a row's last element and the next multiple of 16 bytes.
   void* d;
   int64_t ldd;                            ///< elements from row to row of D
-  float beta;                             ///< factor of the residual C; 0: there is no C
+  float beta;                             ///< factor of the residual C; 0: no C
   OutputType output = OutputType::kBf16;  ///< element type of D
 
   /// Bytes of an element of D.

@@ -48,8 +48,8 @@ int64_t fill_cycles(const GemmKernel& kernel) {
   return kBarriers + kPerColumn * kernel.slice_columns;
 }
 
-/// How many clusters run at once. One lies within a GPC, so that of 148 multiprocessors not 9 but 8
-/// clusters of 16 CTAs do. What a GPC of a B200 has isn't published: 18 are assumed.
+/// Clusters that run at once. A cluster is within one GPC, so that of 148 multiprocessors not 9 but
+/// 8 clusters of 16 CTAs fit. The size of a B200's GPC isn't published: 18 are assumed.
 int64_t resident_clusters(int multiprocessors, int cluster_size) {
   constexpr int kGpcMultiprocessors = 18;
   return multiprocessors / kGpcMultiprocessors * (kGpcMultiprocessors / cluster_size) +

@@ -19,7 +19,7 @@ struct GemmCost {
 /// The costs that follow from the kernel's shape.
 ///
 /// The model's numbers were fitted on 2026-11-21 to this repository's simulator with constant costs
-/// from published measurements (BW_SIM_TIMING=simple); they are no measurements of a GPU, and not
+/// from published measurements (BW_SIM_TIMING=simple); they are not measurements of a GPU, and not
 /// fitted to the simulator's timing model yet. `./workbook bench configs` compares what the model
 /// chooses with the fastest configuration of all. Of that day, with constants, in simulated cycles,
 /// with beta = 0.5 (with fewer SMs there are more waves of tiles):

@@ -17,7 +17,7 @@ namespace bw {
 /// over the same barriers.
 template <class Config>
 struct GemmCta {
-  using Shared = typename Config::SharedStorage;  ///< what lies in the CTA's shared memory
+  using Shared = typename Config::SharedStorage;  ///< contents of the CTA's shared memory
 
   const GemmKernelArguments& args;   ///< the kernel's arguments
   Shared& shared;                    ///< the CTA's shared memory

@@ -13,7 +13,7 @@
 namespace bw {
 
 /// Kernel arguments of chapters 5 and 6, passed by value as a `__grid_constant__`: TMA reads the
-/// tensor maps where they lie. Boxes are what one copy moves: `slices` of a tile that CTAs of a
+/// tensor maps in place. Boxes are the units of one copy: `slices` of a tile that CTAs of a
 /// cluster share, and slices of the output.
 struct GemmKernelArguments {
   CUtensorMap a;          ///< e4m3 [M, K], box 128 × (rows of a slice), swizzle 128B
@@ -24,7 +24,7 @@ struct GemmKernelArguments {
   BScaleMatrix b_scales;  ///< B's scales
   TileRaster raster;      ///< in clusters
   uint32_t k_blocks;      ///< ceil(K / 128)
-  float beta;             ///< factor of the residual C; 0: there is no C
+  float beta;             ///< factor of the residual C; 0: no C
   uint32_t has_residual;  ///< 0: C isn't read
 
   /// One thread: brings the tensor maps into the descriptor cache.

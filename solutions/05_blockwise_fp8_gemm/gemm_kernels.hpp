@@ -36,7 +36,7 @@ std::string gemm_kernel_name(const GemmTraits& traits);
 /// All kernels; the more general ones first.
 const std::vector<GemmKernel>& gemm_kernels();
 
-/// The kernel called `name`. Throws Error, with all names, when there is none.
+/// The kernel called `name`. Throws Error, with all names, if none has it.
 const GemmKernel& find_gemm_kernel(std::string_view name);
 
 /// The kernel for D [m, n] of type `output` and K = `k` on `multiprocessors` SMs that

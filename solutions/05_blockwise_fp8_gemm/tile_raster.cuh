@@ -13,7 +13,7 @@ namespace bw {
 struct alignas(16) WorkTile {
   uint32_t m;       ///< of the piece, along M
   uint32_t n;       ///< of the piece, along N
-  uint32_t valid;   ///< 0: there is no more work
+  uint32_t valid;   ///< 0: no more work
   uint32_t unused;  ///< fills the message up to 16 bytes
 };
 

@@ -19,7 +19,7 @@ struct TilePart {
   int32_t row;     ///< first row
   int32_t column;  ///< first column
   uint32_t first;  ///< first K block
-  uint32_t end;    ///< behind the last K block
+  uint32_t end;    ///< after the last K block
   uint32_t piece;  ///< number of the piece of K
   /// With `grouped`: which product.
   uint32_t group = 0;
@@ -29,7 +29,7 @@ struct TilePart {
 /// over the same barriers.
 template <class Config>
 struct GemmCta {
-  using Shared = typename Config::SharedStorage;  ///< what lies in the CTA's shared memory
+  using Shared = typename Config::SharedStorage;  ///< contents of the CTA's shared memory
 
   const HopperGemmArguments& args;  ///< the kernel's arguments
   Shared& shared;                   ///< the CTA's shared memory
@@ -116,7 +116,7 @@ struct GemmCta {
     return warpgroup_column(warpgroup) + (Config::kSplitK == 1 ? 0 : rank * Config::kOutputColumns);
   }
 
-  /// First row, in B, of the tile's columns: with `grouped` the products' B lie below each other.
+  /// First row, in B, of the tile's columns: with `grouped` the products' B are stacked.
   __device__ __forceinline__ int32_t b_row(const TilePart& part) const {
     if constexpr (Config::traits.grouped) {
       return part.column + static_cast<int32_t>(part.group * args.groups.n);

@@ -38,7 +38,7 @@ cudaLaunchConfig_t launch_configuration(const GemmChoice& choice, cudaLaunchAttr
   return configuration;
 }
 
-/// Tells the runtime what it must know before the first launch, and returns how many clusters the
+/// Configures the kernel before its first launch, and returns the number of clusters that the
 /// device holds at once: GPCs don't all have the same number of multiprocessors.
 uint32_t prepare_kernel(const GemmKernel& kernel) {
   // All that there is: configurations that share a function need different amounts.
@@ -86,7 +86,7 @@ LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, const GemmTraits& t
   return last;
 }
 
-/// Sizes of the parts of a StreamKWorkspace, which lie one after the other.
+/// Sizes of the consecutive parts of a StreamKWorkspace.
 size_t partial_sums_bytes(const PreparedGemm& prepared) {
   const GemmTraits& traits = prepared.kernel().traits;
   return sizeof(float) * prepared.clusters * traits.cluster_size() * traits.tile_m * traits.tile_n;

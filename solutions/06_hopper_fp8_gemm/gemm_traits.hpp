@@ -28,7 +28,7 @@ struct GemmTraits {
   int tile_m = 128;  ///< rows of a CTA's tile: a multiple of 64 for each warpgroup below another
   int tile_n = 256;  ///< columns of a CTA's tile
   int mma_n = 128;   ///< columns of one wgmma; tile_n is a multiple
-  int warpgroups_along_n = 1;  ///< 2: the math warpgroups' parts lie side by side, 1: one below
+  int warpgroups_along_n = 1;  ///< 2: the math warpgroups' parts are side by side, 1: one below
   int stages = 4;              ///< K blocks in the input ring
   int cluster_m = 1;           ///< CTAs of a cluster below each other: they share tiles of B
   int cluster_n = 1;           ///< side by side: they share tiles of A
@@ -41,7 +41,7 @@ struct GemmTraits {
   /// All lanes of the load warp fence before its loads, not only the one that asks for them: ptxas
   /// then needs no branch in its loop.
   bool fences_together = false;
-  /// The columns of D on wgmma's M side, tile_n = 64 of them, its rows on the N side
+  /// The columns of D are on wgmma's M side, tile_n = 64 of them, its rows on the N side
   /// (swap_ab_kernel.cuh). Then a CTA has one tile or one part of its K, and there are no slots.
   bool swap_ab = false;
   int resident_ctas = 1;  ///< with swap_ab: CTAs that shall fit in one multiprocessor

@@ -12,7 +12,7 @@ namespace bw::hopper {
 /// How the rows of A, C and D are divided among the products.
 enum class GroupLayout : uint32_t {
   kContiguous,  ///< one product's rows after the other's; each begins at a multiple of 128
-  kMasked,      ///< each product has room for as many rows, of which the first so many count
+  kMasked,      ///< each product has room for the same number of rows; the first ones count
 };
 
 /// Rows at whose multiples products begin in A, C and D.
@@ -25,11 +25,11 @@ struct GroupTile {
   uint32_t n;          ///< number of the tile along N
 };
 
-/// What a kernel gets of the groups. The numbers lie in device memory, so that the kernel that
+/// The groups, as a kernel sees them. The numbers are in device memory, so that the kernel that
 /// sends tokens to their experts writes them and the host need not know them.
 struct GroupSchedule {
   GroupLayout layout = GroupLayout::kContiguous;  ///< how rows are divided
-  /// Contiguous: the product of each kGroupRows rows; a number that names none: nobody computes
+  /// Contiguous: the product of each kGroupRows rows; with an invalid number no CTA computes
   /// them. Masked: the rows that count of each product, [count].
   const int32_t* numbers = nullptr;
   uint32_t count = 0;       ///< products

@@ -38,7 +38,7 @@ PreparedGemm prepare_grouped_gemm(const GroupedFp8GemmArguments& arguments,
 }
 
 /// Microseconds that one multiprocessor takes for a K block of a tile, all of them at work, and for
-/// the tile besides. Measured on an H100, 2026-11-22, with 8 to 64 products of two shapes.
+/// the rest of the tile. Measured on an H100, 2026-11-22, with 8 to 64 products of two shapes.
 struct GroupedTimes {
   std::string_view name;
   double block, tile;
@@ -59,7 +59,7 @@ double expected_blocks(const GroupedFp8GemmArguments& arguments, int tile_m) {
   }
   const auto groups = static_cast<double>(arguments.groups);
   const double of_room = std::ceil(rows / groups / tile_m);
-  // A product's last block is half full in the mean, unless all of them have one.
+  // A product's last block is half full on average, unless each product has one.
   const double of_each = static_cast<double>(arguments.expected_rows) / tile_m + 0.5;
   return groups * std::clamp(of_each, 1.0, of_room);
 }

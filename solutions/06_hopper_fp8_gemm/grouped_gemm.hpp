@@ -23,7 +23,7 @@ struct GroupedFp8GemmArguments {
   int64_t groups = 0;                             ///< products
   GroupLayout layout = GroupLayout::kContiguous;  ///< how the rows are divided
   /// In device memory, read when the kernel runs. Contiguous: the product of each block of 128
-  /// rows, [ceil(m / 128)]; rows of a block of which the number is none of 0 … groups - 1 stay as
+  /// rows, [ceil(m / 128)]; rows of a block whose number is not in 0 … groups - 1 stay as
   /// they are. Masked: the rows that count of each product, [groups]; m is groups times the room of
   /// each, and that a multiple of 128. A count below 0 is 0, one above the room is the room. What D
   /// holds in the other rows of a product's last block of 128 is not defined.
@@ -32,15 +32,15 @@ struct GroupedFp8GemmArguments {
   int64_t expected_rows = 0;
 };
 
-/// Throws Error for the first condition that `arguments` breaks. What lies in device memory isn't
-/// looked at: the kernel copes with every number.
+/// Throws Error for the first condition that `arguments` breaks. Device memory isn't
+/// read: the kernel copes with every number.
 void validate_grouped_gemm_arguments(const GroupedFp8GemmArguments& arguments);
 
 /// The compiled configurations; those of gemm_kernels() are for one product.
 const std::vector<GemmKernel>& grouped_gemm_kernels();
 
-/// The configuration for such products with the least predicted time, on so many multiprocessors.
-/// Of `arguments` only numbers are looked at, no addresses.
+/// The configuration with the least predicted time for such products on `multiprocessors`.
+/// Only the numbers of `arguments` are read, no addresses.
 const GemmKernel& choose_grouped_gemm_kernel(const GroupedFp8GemmArguments& arguments,
                                              int multiprocessors);
 
@@ -53,14 +53,14 @@ void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, cudaStream_t str
 void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, const GemmKernel& kernel,
                       cudaStream_t stream);
 
-/// Where products of so many rows lie in the contiguous layout.
+/// Positions of products with these numbers of rows in the contiguous layout.
 struct ContiguousRows {
   std::vector<int64_t> first_row;  ///< of each product
   std::vector<int32_t> numbers;    ///< the product of each block of 128 rows
   int64_t rows = 0;                ///< of A, C and D
 };
 
-/// One product behind the other, each padded to a multiple of 128 rows; one without rows has no
+/// One product after the other, each padded to a multiple of 128 rows; one without rows has no
 /// block. Throws Error for a negative number of rows.
 ContiguousRows contiguous_rows(const std::vector<int64_t>& rows_of_groups);
 

@@ -16,14 +16,14 @@
 
 namespace bw::hopper {
 
-/// What all products have in common, and how many rows each has.
+/// The common properties of all products, and the number of rows of each.
 struct GroupedProblem {
   int64_t n;                  ///< columns of D
   int64_t k;                  ///< columns of A and B
   float beta;                 ///< factor of C
   uint64_t seed;              ///< of the first product; each further one's is one more
   std::vector<int64_t> rows;  ///< of each product
-  GroupLayout layout;         ///< how they lie in A, C and D
+  GroupLayout layout;         ///< their arrangement in A, C and D
   int64_t room;               ///< masked: rows that each product has room for
 
   /// Rows of A, C and D.
@@ -31,7 +31,7 @@ struct GroupedProblem {
     return layout == GroupLayout::kMasked ? room * static_cast<int64_t>(rows.size())
                                           : contiguous_rows(rows).rows;
   }
-  /// Rows of a product in the mean, rounded up.
+  /// Average rows of a product, rounded up.
   int64_t mean_rows() const {
     return ceil_div(std::accumulate(rows.begin(), rows.end(), int64_t{0}),
                     std::max<int64_t>(static_cast<int64_t>(rows.size()), 1));
@@ -41,14 +41,14 @@ struct GroupedProblem {
     return layout == GroupLayout::kMasked ? room * static_cast<int64_t>(group)
                                           : contiguous_rows(rows).first_row[group];
   }
-  /// The inputs of one product; one without rows has a row that nobody takes.
+  /// The inputs of one product; one without rows has an unused row.
   BlockwiseProblem product(size_t group) const {
     return make_blockwise_problem(std::max<int64_t>(rows[group], 1), n, k, beta, seed + group,
                                   Fill::kNormal);
   }
 };
 
-/// The matrices of all products on the device. What lies between products is 0 in A and C, and
+/// The matrices of all products on the device. The gaps between products are 0 in A and C, and
 /// poison (NaN) in D.
 class GroupedDeviceProblem {
  public:

@@ -20,12 +20,12 @@
 
 namespace bw::hopper {
 
-/// The options beside those of one GEMM.
+/// The options in addition to those of one GEMM.
 struct GroupedOptions {
-  int64_t groups = 0;  ///< products; 0: one GEMM that is no group
+  int64_t groups = 0;  ///< products; 0: a single GEMM, not a group
   int layout = 0;      ///< index into layout_names(), in the order of GroupLayout
 
-  /// How rows may lie.
+  /// Possible arrangements of the rows.
   static std::vector<std::string> layout_names() { return {"contiguous", "masked"}; }
 
   /// Adds the options to a command line; this object must outlive its parsing.
@@ -90,7 +90,7 @@ inline float least_time(const ExecutableGraph& graph, int64_t launches) {
   return least;
 }
 
-/// Prints what is wrong with the first product that isn't right, or the worst figures of all.
+/// Prints the errors of the first product that isn't right, or the worst figures of all.
 inline ExitStatus report_groups(const std::vector<GroupVerification>& results) {
   int64_t elements = 0;
   double share = 0;

@@ -87,7 +87,7 @@ GemmChoice choose_gemm(int64_t m, int64_t n, int64_t k, int multiprocessors, Wor
 /// Enqueues D = A · Bᵀ (blockwise-scaled) + beta · C on `stream` and returns. The argument type is
 /// chapter 5's; bf16 output only. Throws Error for arguments that validate_gemm_arguments refuses,
 /// for a device that isn't of compute capability 9.0 (naming the one found), and for what CUDA
-/// reports at the launch. Who calls it often with the same arguments makes a GemmPlan instead.
+/// reports at the launch. For repeated calls with the same arguments, make a GemmPlan instead.
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream);
 
 /// The same by the caller's choice. Workspace, where it needs one, is allocated and freed in the
@@ -97,7 +97,7 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmChoice&
 
 /// A GEMM made ready once, to be launched often: arguments are validated, tensor maps encoded, the
 /// configuration chosen, its workspace allocated, and the launch recorded as a graph. It belongs to
-/// the device that was current, and to the addresses given; what lies there may change between
+/// the device that was current, and to the addresses given; their contents may change between
 /// launches. It outlives its launches. Move-only.
 ///
 /// A plan with a workspace clears its flags once, on the legacy default stream, and waits for that
@@ -118,8 +118,8 @@ class GemmPlan {
   /// The kernel and the order of its launch.
   GemmChoice choice() const;
 
-  /// In which parts of K a launch sums the elements of D (summation_order.hpp): for who wants to
-  /// know what it computes, bit for bit.
+  /// The parts of K in which a launch sums D's elements (summation_order.hpp), for callers
+  /// that must know the result bit for bit.
   SummationOrder summation_order() const;
 
   /// Enqueues the GEMM on `stream` and returns; any thread. Launches of one plan run one after the

@@ -51,7 +51,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     wait_for_barriers<Config>();
     MathWarpgroup<Config>(cta, warpgroup - 1).run();
   }
-  // The other CTA reads the sums that this one sends where they lie in its memory.
+  // The other CTA reads the sums that this one sends in place, from its memory.
   if constexpr (Config::kSplitK > 1) ptx::cluster_wait();
 }
 

@@ -21,7 +21,7 @@ struct StreamKWorkspace {
   uint32_t* flags = nullptr;
 };
 
-/// What a kernel with `stream_k` gets beside the rest.
+/// Additional arguments of a kernel with `stream_k`.
 struct StreamKArguments {
   StreamKSchedule schedule;    ///< which pieces a cluster computes
   StreamKWorkspace workspace;  ///< where helpers leave partial sums
@@ -37,15 +37,15 @@ struct DirectOutput {
   uint32_t n = 0;               ///< columns of D
 };
 
-/// The tiles that reach beyond A's last row. TMA fills what lies outside of a matrix with zeros,
+/// The tiles that reach beyond A's last row. TMA fills the part outside of a matrix with zeros,
 /// but where many multiprocessors do so at once it takes longer than to load as many rows. So such
-/// a tile is loaded by a map of its own, as far as there are rows. What its other rows hold is
-/// anything: nobody writes the rows of D that they would give.
+/// a tile is loaded by a map of its own, as far as there are rows. Its other rows are undefined:
+/// the rows of D that they would give are never written.
 struct LastRows {
   CUtensorMap a;                 ///< as GemmKernelArguments::a, box 128 × `rows`
   uint32_t first = 0xffff'ffff;  ///< the tiles from this row on are such
   uint32_t rows = 0;             ///< of their box: a multiple of 8
-  /// Where a tile begins that lies behind A altogether, as the last CTA of a cluster may have it.
+  /// First row of a tile that is past A altogether, as the last CTA of a cluster may have it.
   uint32_t behind = 0;
 };
 
@@ -53,7 +53,7 @@ struct LastRows {
 struct ATileLoad {
   const CUtensorMap* map;  ///< by which map
   uint32_t row;            ///< from which row on
-  uint32_t rows;           ///< how many
+  uint32_t rows;           ///< number of rows
 };
 
 /// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.

@@ -23,7 +23,7 @@ namespace bw::hopper {
 
 /// Most elements that may be off by more than is allowed because the tensor cores keep 13 fraction
 /// bits. With normal random inputs K = 128 is the worst length of K: 10 of 29.4 million elements,
-/// of the model as of cuBLASLt on an H100. Three times that share, and one where that is none.
+/// of the model as of cuBLASLt on an H100. Three times that share, and one where that is zero.
 constexpr int64_t most_outside(int64_t elements) {
   constexpr int64_t kElementsPerOutside = 1000000;
   return 1 + elements / kElementsPerOutside;

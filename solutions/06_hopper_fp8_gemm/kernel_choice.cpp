@@ -16,8 +16,8 @@
 namespace bw::hopper {
 namespace {
 
-/// Multiprocessors that have clusters of so many CTAs: those of more than two leave some of a GPC
-/// to nobody.
+/// Multiprocessors that clusters of this many CTAs can use: clusters of more than two leave some
+/// of a GPC idle.
 int filled_by_clusters_of(int ctas, int multiprocessors) {
   return ctas > 2 ? std::max(ctas, multiprocessors * 7 / 8) : multiprocessors;
 }

@@ -133,7 +133,7 @@ struct GemmConfig {
   static constexpr int kMostSent = kSplitK > kOwners ? kOwners : kOwners - 1;
   static constexpr int kReceived = kSplitK - 1;                       ///< parts that an owner gets
   static constexpr uint32_t kReceivedBytes = kReceived * kSentBytes;  ///< bytes of them
-  static constexpr int kSlots = traits.output_slots;  ///< output slices that can be under way
+  static constexpr int kSlots = traits.output_slots;  ///< output slices that can be in flight
   /// Slices that take their slots together.
   static constexpr int kSliceGroup = traits.output_group;
   static_assert(kSliceGroup >= 1 && kSliceGroup <= kSlots, "a group of slices has a slot for each");

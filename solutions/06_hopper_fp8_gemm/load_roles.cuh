@@ -121,7 +121,7 @@ class OutputWarp {
   }
 
  private:
-  /// Stores that may be under way when a slot is handed back: the next slice's, where slices go one
+  /// Stores that may be in flight when a slot is handed back: the next slice's, where slices go one
   /// by one and it has a slot. (The warpgroup fills a group only when it has all slots for it.)
   static constexpr int kUnderWay = Config::kSliceGroup == 1 && Config::kSlots > 1 ? 1 : 0;
 
@@ -145,7 +145,7 @@ class OutputWarp {
   /// Waits until the slice is in its slot, and starts to store it.
   __device__ __forceinline__ void store(int32_t row, int32_t column, int slice) {
     store_.wait_producer();
-    // The slice was written by ordinary stores. One fence here, behind the barrier, spares the
+    // The slice was written by ordinary stores. One fence here, after the barrier, spares the
     // warpgroup's threads one each: the tensor cores wait while those wait.
     ptx::fence_proxy_async_shared();
     ptx::tma_store_2d(&cta_.args.d, column + slice_column(slice), row + slice_row(slice),
@@ -164,7 +164,7 @@ class OutputWarp {
   uint32_t warpgroup_;
   typename Config::EpiLoad epi_load_;
   typename Config::StorePipeline store_;
-  typename Config::StorePipeline handed_back_;  ///< the same ring, behind by what is under way
+  typename Config::StorePipeline handed_back_;  ///< the same ring, lagging by the slots in flight
 };
 
 }  // namespace bw::hopper

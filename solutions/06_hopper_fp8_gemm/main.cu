@@ -28,7 +28,7 @@ constexpr cudaStream_t kDefaultStream = nullptr;
 struct ProgramOptions : bw::GemmOptions {
   int64_t launches = 30;    ///< timed ones, on a GPU
   bool unverified = false;  ///< print the time alone
-  bool queued = false;      ///< time launches that wait in the queue behind other work
+  bool queued = false;      ///< time launches that are queued after other work
   bool describe = false;    ///< print what the configuration is made of, and end
   bool tunes = false;       ///< find the configuration by measurement, and remember it
   std::string tuned = bw::hopper::default_tuned_path();  ///< where; empty: nowhere
@@ -112,7 +112,7 @@ void enqueue_other_work() {
 }
 
 /// Median device time of `launches` single launches after warm-ups, in milliseconds; `queued`: of
-/// launches behind other work.
+/// launches that follow other work.
 float median_time(const bw::hopper::GemmPlan& plan, int64_t launches, bool queued) {
   const int64_t warm_ups = std::min<int64_t>(5, launches - 1);
   bw::EventTimer timer;

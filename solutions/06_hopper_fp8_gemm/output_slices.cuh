@@ -151,7 +151,7 @@ class OutputSlices {
     keep(lane);
 #pragma unroll
     for (int copy = 0; copy < kCopies; ++copy) {
-      // Four matrices: rows 0-7 and 8-15 of columns 0-7, then of columns 8-15; C lies where D goes.
+      // Four matrices: rows 0-7 and 8-15 of columns 0-7, then of columns 8-15; C is where D goes.
       const uint32_t address = slot + offset(warp_row_ + lane % 16, copy * 2 + lane / 16);
       uint32_t c[4];
       if constexpr (has_residual) ptx::ldmatrix_x4(c, address);

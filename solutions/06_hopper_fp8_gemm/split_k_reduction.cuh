@@ -20,8 +20,8 @@ namespace bw::hopper {
 /// other one where the ring was, and one bulk copy takes it to the other owner; a third CTA sends
 /// both halves. (Neighbours change places within a vector, as in PartialSums.) The two math
 /// warpgroups of all CTAs, when all have begun; afterwards every thread has arrived at the
-/// cluster's barrier: what waits for it knows that nobody reads the others' memory any more. The
-/// third CTA's `sum` means nothing.
+/// cluster's barrier: after a wait for it no CTA reads another's memory any more. The third CTA's
+/// `sum` is undefined.
 template <class Config>
 __device__ __forceinline__ void reduce_over_cluster(
     const GemmCta<Config>& cta, uint32_t warpgroup, uint32_t thread,
@@ -67,7 +67,7 @@ __device__ __forceinline__ void reduce_over_cluster(
   uint8_t* const received = cta.shared.sums[warpgroup];
   if (thread == 0) {
     if (cta.is_owner()) arrived.arrive_and_expect_bytes(Config::kReceivedBytes);
-    ptx::fence_proxy_async_shared();  // for the stores of all threads, behind the barrier
+    ptx::fence_proxy_async_shared();  // for the stores of all threads, past the barrier
     // From an owner to the other's first place, from the third CTA to each one's second.
     const uint32_t place = cta.is_owner() ? 0 : Config::kSentBytes;
     const auto send = [&](uint8_t* part, uint32_t owner) {

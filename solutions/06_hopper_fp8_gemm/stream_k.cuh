@@ -15,7 +15,7 @@ namespace bw::hopper {
 struct PiecePart {
   uint32_t piece;  ///< number of the piece in the raster
   uint32_t first;  ///< first K block
-  uint32_t end;    ///< behind the last K block
+  uint32_t end;    ///< after the last K block
 };
 
 /// What `clusters` clusters, all at work at once, do with a raster of pieces of `k_blocks` K
@@ -29,8 +29,8 @@ struct PiecePart {
 /// output.
 ///
 /// All owners begin at K block 0, so that they walk along K together: what one reads, others find
-/// in L2. Helpers wait for nobody and come first: the grid fits the GPU, but beside other kernels
-/// it may not, and GPUs start clusters in the order of their indices (CUDA doesn't promise it).
+/// in L2. Helpers never wait and come first: the grid fits the GPU, but alongside other kernels it
+/// may not, and GPUs start clusters in the order of their indices (CUDA doesn't promise it).
 struct StreamKSchedule {
   uint32_t clusters = 0;  ///< clusters of the grid
   uint32_t k_blocks = 0;  ///< of a piece
@@ -43,8 +43,8 @@ struct StreamKSchedule {
   FastDivisor by_helpers{};  ///< divides by `helpers`
   FastDivisor by_helped{};   ///< divides by helped()
 
-  /// What its owner pays for a split piece beside its K blocks, in K blocks: it waits for partial
-  /// sums and adds them. Found on an H100, as kPartialSumBlocks below.
+  /// An owner's cost for a split piece in addition to its K blocks, in K blocks: it waits for
+  /// partial sums and adds them. Found on an H100, as kPartialSumBlocks below.
   static constexpr uint32_t kMergeBlocks = 6;
   /// More helpers for a piece would save little: its owner adds one partial sum after the other.
   static constexpr uint32_t kMostHelpersOfPiece = 3;

@@ -14,14 +14,14 @@
 
 namespace bw::hopper {
 
-/// Rows and columns of D; what lies outside of D doesn't count.
+/// Rows and columns of D; elements outside of D don't count.
 struct OutputWindow {
   int64_t row;      ///< the first one
   int64_t column;   ///< the first one
-  int64_t rows;     ///< how many
-  int64_t columns;  ///< how many
+  int64_t rows;     ///< number of rows
+  int64_t columns;  ///< number of columns
 
-  /// Whether an element lies in the window.
+  /// Whether an element is in the window.
   constexpr bool contains(int64_t r, int64_t c) const {
     return r >= row && r < row + rows && c >= column && c < column + columns;
   }

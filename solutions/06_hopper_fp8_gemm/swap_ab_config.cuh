@@ -78,7 +78,7 @@ struct SwapAbConfig {
     SharedMemBarrier barriers[Pipeline::kNumBarriers];    ///< of the ring
     SharedMemBarrier sums_arrived;                        ///< counts partial sums
     alignas(16) uint8_t d[traits.grouped ? kDBytes : 1];  ///< with `grouped`: rows of D
-    /// Where rows of D lie.
+    /// Address of the rows of D.
     __device__ __forceinline__ const uint8_t* d_rows() const { return traits.grouped ? d : b[0]; }
   };
   /// Of a tile's sums.
@@ -87,10 +87,10 @@ struct SwapAbConfig {
   static constexpr __host__ __device__ uint32_t incoming_bytes(uint32_t rank, uint32_t split) {
     return vectors_of(rank, split) * kVectorStride * (split - 1);
   }
-  /// Bytes of shared memory of a CTA; where K is split, what it gets from the others comes behind
+  /// Bytes of shared memory of a CTA; where K is split, the data from the other CTAs come after
   /// the rest: [rank, without its own][vectors][threads].
   static constexpr uint32_t shared_bytes(uint32_t split) {
-    return sizeof(SharedStorage) + incoming_bytes(/*rank=*/split - 1, split);  // who gets the most
+    return sizeof(SharedStorage) + incoming_bytes(/*rank=*/split - 1, split);  // the largest
   }
   static constexpr uint32_t kSharedBytes = 228 * 1024;  ///< of a multiprocessor (sm_90)
   static constexpr uint32_t kSystemBytes = 1024;  ///< of it, for each CTA, belong to the system

@@ -35,7 +35,7 @@ class SwapAbTile {
         rows_(ptx::shared_address(shared.d_rows())),
         thread_(thread) {}
 
-  /// Brings C to where D will be; 0 where there is no C.
+  /// Loads C to where D will be; 0 without a C.
   __device__ __forceinline__ void load_c() const {
     for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column, bool is_in_d) {
       const uint16_t* const c = direct_.c + row * direct_.ldc + column;
@@ -127,11 +127,11 @@ __device__ __forceinline__ void compute_tile(const HopperGemmArguments& args,
     ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
     tile.store_d();
   }
-  // The others read the sums that a CTA sends where they lie in its memory, until they have them.
+  // The others read the sums that a CTA sends in place, from its memory.
   if (part.split > 1) ptx::cluster_wait();
 }
 
-/// Tiles of several products, one after the other; the load warp runs ahead into the next one.
+/// Tiles of several products, in sequence; the load warp runs ahead into the next one.
 template <class Config>
 __device__ __forceinline__ void compute_group_tiles(const HopperGemmArguments& args,
                                                     typename Config::SharedStorage& shared,

@@ -59,8 +59,8 @@ class SwapAbLoader {
   }
 
  private:
-  /// Where a part's operands come from: what is the same for all its K blocks. (As values that the
-  /// compiler knows to be the warp's, or it finds them anew for each.)
+  /// Sources of a part's operands: the values common to all its K blocks. (As values that the
+  /// compiler knows to be the warp's; otherwise it computes them again for each.)
   struct Source {
     const CUtensorMap *a, *b, *a_scales;
     int32_t a_row, b_row, row;  ///< of A's box, of B's, of D's tile

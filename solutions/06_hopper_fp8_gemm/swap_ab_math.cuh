@@ -79,7 +79,7 @@ class SwapAbMath {
     ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
     const uint32_t owner = thread_;
     if (owner < part.split && owner != part.rank) {
-      ptx::fence_proxy_async_shared();  // for the stores of all threads, behind the barrier
+      ptx::fence_proxy_async_shared();  // for the stores of all threads, past the barrier
       const uint32_t bytes = Config::vectors_of(owner, part.split) * Config::kVectorStride;
       const uint8_t* const sent =
           outgoing() + Config::first_vector(owner, part.split) * Config::kVectorStride;
@@ -136,7 +136,7 @@ class SwapAbMath {
   struct Walk {
     BScalesInLanes<1> b_scales;  ///< of the tile's columns
     uint32_t k_block;            ///< the next to be promoted
-    uint32_t end;                ///< behind the last K block
+    uint32_t end;                ///< after the last K block
 
     __device__ __forceinline__ bool at_last() const { return k_block + 1 == end; }
   };
@@ -243,7 +243,7 @@ class SwapAbMath {
     return vector_of(outgoing(), vector);
   }
 
-  /// Where this CTA's sums lie for the others, [vectors][threads], in the order of their owners:
+  /// Address of this CTA's sums for the others, [vectors][threads], in the order of their owners:
   /// where the ring's A was.
   __device__ __forceinline__ uint8_t* outgoing() const { return shared_.a[0]; }
   static_assert(Config::kSumsBytes <= Config::kStages * Config::kABytes,

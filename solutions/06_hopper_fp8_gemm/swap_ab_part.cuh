@@ -18,7 +18,7 @@ struct SwapAbPart {
   uint32_t row;     ///< the tile's first one in D
   uint32_t column;  ///< the tile's first one in D
   uint32_t first;   ///< first K block
-  uint32_t end;     ///< behind the last K block
+  uint32_t end;     ///< after the last K block
   uint32_t b_row;   ///< in B, of the tile's first column
   /// In the B-scales, of the tile's columns.
   uint32_t scale_row;

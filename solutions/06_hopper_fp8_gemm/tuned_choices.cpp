@@ -128,7 +128,7 @@ std::string default_tuned_path() {
 
 TunedChoice measure_configurations(const BlockwiseFp8GemmArguments& gemm, const TunedShape& shape,
                                    int64_t launches) {
-  // All take part in the first rounds; what is far from the best then doesn't go on.
+  // All take part in the first rounds; configurations far from the best then drop out.
   constexpr int64_t kTrialRounds = 3;
   constexpr float kFar = 1.2f;
   std::vector<Contestant> contestants;

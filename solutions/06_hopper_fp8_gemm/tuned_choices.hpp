@@ -31,14 +31,14 @@ struct TunedChoice {
   double microseconds;  ///< its time
 };
 
-/// Measurements of several machines and shapes, as they stand in a file: comma-separated values,
+/// Measurements of several machines and shapes, in a file of comma-separated values:
 ///
 ///     machine,multiprocessors,m,n,k,residual,config,us
 ///     NVIDIA H100 80GB HBM3,132,64,2112,7168,no,64x64_swap_split4,11.42
 class TunedChoices {
  public:
-  /// Reads a file; none where there is none. Throws Error, with the file and the line, for what
-  /// isn't such a table, and where a shape stands twice.
+  /// Reads a file; none without a file. Throws Error, with the file and the line, for what
+  /// isn't such a table, and for a repeated shape.
   static TunedChoices read(const std::string& path);
 
   /// The measurement of a shape; null without one.
@@ -48,7 +48,7 @@ class TunedChoices {
   const GemmChoice* choice_for(const TunedShape& shape) const;
   /// Keeps a measurement, instead of an earlier one of the same shape.
   void remember(const TunedChoice& choice);
-  /// Writes all to a file: beside it first, so that who reads it finds the old one or the new one.
+  /// Writes the file atomically (temporary file, then rename).
   /// Makes its folder. Throws Error when that can't be done.
   void write(const std::string& path) const;
 
@@ -56,7 +56,7 @@ class TunedChoices {
   std::vector<TunedChoice> choices_;
 };
 
-/// Where choices are remembered unless somebody says otherwise: blackwell-workbook/hopper_gemm.csv
+/// Default file for remembered choices: blackwell-workbook/hopper_gemm.csv
 /// in $XDG_CACHE_HOME, or in .cache of $HOME; empty without either.
 std::string default_tuned_path();
 

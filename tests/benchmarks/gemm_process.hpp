@@ -12,7 +12,7 @@
 
 namespace bw::bench {
 
-/// A child process that runs a GEMM when it is asked to. To be made before the own process uses the
+/// A child process that runs a GEMM on request. To be made before this process uses the
 /// CUDA runtime. Throws std::runtime_error where the child can't be started or has failed.
 class GemmProcess {
  public:

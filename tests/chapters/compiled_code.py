@@ -84,7 +84,7 @@ def check_ptx(name, code, expectation):
 
 
 def check_report(name, report, kernels):
-    """Fails unless ptxas reported on so many kernels, none of them uses local memory, and it gave
+    """Fails unless ptxas reported on this many kernels, none of them uses local memory, and it gave
     no advice: it serialises wgmma or ignores setmaxnreg without failing (C7508, C7510, ...)."""
     frames = FRAME.findall(report)
     assert len(frames) >= kernels, f"{kernels} kernels, but ptxas reported {frames}"

@@ -1,4 +1,4 @@
-"""The chapters' profile.sh with stand-ins for nvidia-smi and ncu: profile_script_test.py."""
+"""The chapters' profile.sh with stubs for nvidia-smi and ncu: profile_script_test.py."""
 
 import os
 import re

@@ -11,7 +11,7 @@ SKIPPED = 77  # what ctest takes for "skipped"
 
 
 def gpu_capability():
-    """The first GPU's compute capability ("9.0"), or None where there is none that works."""
+    """The first GPU's compute capability ("9.0"), or None without a working GPU."""
     try:
         result = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"],
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -37,7 +37,7 @@ class ProgramTest(unittest.TestCase):
         return result.returncode, result.stdout
 
     def expect_verified(self, elements, environment=None, **options):
-        """Its output; fails unless it verified exactly so many elements."""
+        """Its output; fails unless it verified exactly this many elements."""
         with self.subTest(environment=environment, **options):
             status, output = self.run_program(environment, **options)
             self.assertEqual(status, VERIFIED, output)

@@ -1,4 +1,4 @@
-"""The chapters' sanitize.sh with stand-ins for cmake and compute-sanitizer."""
+"""The chapters' sanitize.sh with stubs for cmake and compute-sanitizer."""
 
 import os
 import subprocess

@@ -112,7 +112,7 @@ struct Stores {
   }
 };
 
-/// Every register lies where the ISA says, and nothing else was written.
+/// Every register is where the ISA says, and nothing else was written.
 template <Shape shape, class Word, bool lower>
 void expect_stored() {
   const auto seen = observe<Stores<shape, Word, lower>>(kThreads);

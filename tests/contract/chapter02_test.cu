@@ -22,7 +22,7 @@ struct AllocationSeen {
   uint32_t allocated;    ///< what `allocate` returned
   uint32_t from_shared;  ///< as another warp reads it
   uint32_t whole;        ///< an allocation of all columns, before the others and given back
-  uint32_t second;       ///< a further allocation beside the first
+  uint32_t second;       ///< a further allocation next to the first
 };
 template <int CtaGroup>
 struct AllocateAndDeallocate {

@@ -22,10 +22,10 @@ using EpilogueWarpOf =
 constexpr unsigned kThreads = kContextThreads<128>;
 constexpr uint32_t kGarbage = 0xdeadbeef;
 constexpr uint32_t kPublished = 96;  ///< a TMEM address
-constexpr int kDealloc = 4;          ///< the barrier behind those of the two accumulators
+constexpr int kDealloc = 4;          ///< the barrier after those of the two accumulators
 constexpr uint16_t kMask = 3;
 
-/// Which form makes the contexts, and for how many CTAs and epilogue threads.
+/// The form that makes the contexts, and the numbers of CTAs and epilogue threads.
 enum class Form { kCreate, kReadyMade };
 struct Making {
   Form form;
@@ -226,7 +226,7 @@ TEST(MmaWarpContext, EnterArrivesAndDoesNotWaitForTheEpilogue) {
   EXPECT_EQ(observe<EnterAlone>(kThreads).epilogue_waits, 0u);
 }
 
-/// Two epilogue warps of the last CTA enter and leave; nobody else is there.
+/// Two epilogue warps of the last CTA enter and leave; no other thread is there.
 template <int CtaGroup>
 struct EpilogueExit {
   struct Seen {

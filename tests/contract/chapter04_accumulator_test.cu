@@ -54,7 +54,7 @@ struct Promote {
     BarrierState output_empty, input_empty;
   };
 
-  /// The element of D that lies in `lane` and `column` of the accumulator (PTX ISA, "Data path
+  /// The element of D in `lane` and `column` of the accumulator (PTX ISA, "Data path
   /// layout organization"): its row, or -1 where D has nothing, and its column.
   static __device__ int row_in(int lane) {
     if (rows == 128) return lane;
@@ -155,7 +155,7 @@ float expected_sum(uint32_t row, uint32_t column, uint32_t boundary, uint32_t fi
   }
   return sum;
 }
-/// What it must not be: the product scaled by one after the other.
+/// The wrong result: the product scaled by one scale after the other.
 float sum_in_other_order(uint32_t row, uint32_t column, uint32_t boundary) {
   float sum = 0.0f;
   for (uint32_t k = 0; k < kKBlocks; ++k) {

@@ -42,7 +42,7 @@ struct PayloadLayout {
   };
   static __device__ void run(SharedMemBarrier*, Seen& seen) {
     __shared__ struct {
-      uint8_t before;  // so that it isn't by chance that the storage is aligned
+      uint8_t before;  // so that the storage isn't aligned by accident
       Fp8Payload::Storage<kStages> storage;
     } shared;
     auto& storage = shared.storage;
@@ -142,7 +142,7 @@ struct BlocksOfAStage {
       own.barrier[1] = static_cast<int32_t>(block.barrier() - barriers);
     }
     own.stage_after_last = input.pipeline.consumer_stage();
-    // A later block of a stage waits for nothing: here it would wait for ever.
+    // A later block of a stage waits for nothing: here it would wait forever.
     { auto block = consumer.acquire_block({.index = 1, .is_last = true}, false); }
     own.stage_after_lone_last = input.pipeline.consumer_stage();
     if (lane_index() == 0) seen = own;

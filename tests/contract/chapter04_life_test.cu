@@ -45,7 +45,7 @@ struct Life {
   using EpilogueWarp = EpilogueWarpContext<kOutput, 32, epilogue_threads>;
   /// The MMAs' commit, and every epilogue warp.
   static constexpr uint32_t kInputConsumers = 1 + epilogue_threads / 32;
-  /// The load warp comes behind the MMA warp.
+  /// The load warp comes after the MMA warp.
   static constexpr unsigned kThreads = epilogue_threads == 256 ? kContextThreads<256> : 6 * 32;
   struct Progress {
     uint32_t loaded, multiplied, accumulators_read, scales_read;

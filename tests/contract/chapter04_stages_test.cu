@@ -23,7 +23,7 @@ using Output = OutputTilePipeline<kOutput<CtaGroup, epilogue_threads>>;
 using Input = ProducerConsumerPipeline<kInputStages>;
 constexpr uint32_t kArrivals = 300;  ///< more than all threads make
 constexpr unsigned kEpilogueThreads = 128;
-constexpr int kInputBarriers = 2 * kOutputStages;  ///< they lie behind those of the accumulators
+constexpr int kInputBarriers = 2 * kOutputStages;  ///< they follow those of the accumulators
 
 template <int CtaGroup, int epilogue_threads = 128>
 __device__ Output<CtaGroup, epilogue_threads> output_over(SharedMemBarrier* barriers) {
@@ -33,7 +33,7 @@ __device__ Output<CtaGroup, epilogue_threads> output_over(SharedMemBarrier* barr
 
 // ---- MmaKStage
 
-/// Who makes the stage: the type itself, or OutputTilePipeline::per_k().
+/// The maker of the stage: the type itself, or OutputTilePipeline::per_k().
 enum class Maker { kStage, kPerK };
 template <Maker maker, OutputPipelineConfig opc>
 __device__ auto make_mma_stage(OutputTilePipeline<opc>& output) {
@@ -480,7 +480,7 @@ struct EpilogueBlocksOfAStage {
       look_after(block);
     }
     if (threadIdx.x == 0) barriers[0].arrive();  // the first accumulator again
-    // A later block of a stage waits for its accumulator alone: for the input it would for ever.
+    // A later block of a stage waits for its accumulator alone: the input would never arrive.
     { Context context(output, input, {.index = 1, .is_last = true}); }
     look_after(2);
     if (threadIdx.x == 0) {

@@ -32,7 +32,7 @@ __global__ void sum_rows(const uint32_t* rows, uint32_t* sums) {
     ring.init_barriers(/*producer_arrivals=*/kLanes, /*consumer_arrivals=*/kLanes);
     ptx::fence_mbarrier_init();
   }
-  __syncthreads();  // nobody uses a barrier before it is initialised
+  __syncthreads();  // no thread uses a barrier before it is initialised
   if (threadIdx.x >= kLanes) {
     for (uint32_t row = 0; row < kRounds; ++row) {
       auto stage = ring.produce();  // waits until the stage is empty
@@ -97,7 +97,7 @@ TEST(Examples, TensorMemory) {
 }
 
 // [descriptor]
-/// A tile of 128-byte rows at shared address 2048: where byte 16 of row 3 lies, and the tile's
+/// A tile of 128-byte rows at shared address 2048: the address of byte 16 of row 3, and the tile's
 /// name.
 constexpr uint32_t kTile = 2048, kRow = 3, kRowBytes = 128;
 constexpr uint32_t kByte = kTile + swizzled_offset(Swizzle::k128B, kRow* kRowBytes + 16);

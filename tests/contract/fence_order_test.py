@@ -18,7 +18,7 @@ BEFORE = r"tcgen05\.fence::before_thread_sync"
 AFTER = r"tcgen05\.fence::after_thread_sync"
 
 # PTX ISA, "Memory Consistency Model: tcgen05": what another thread reads or overwrites next is
-# ordered by before_thread_sync ahead of the arrival and after_thread_sync behind the wait. "Async
+# ordered by before_thread_sync ahead of the arrival and after_thread_sync after the wait. "Async
 # proxy": ordinary reads that TMA's next write follows need the proxy fence ahead of the arrival, in
 # every lane, and the lanes' meeting before one of them arrives.
 ORDERS = {

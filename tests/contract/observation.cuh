@@ -23,18 +23,18 @@ namespace bw::test {
 /// Barriers that a scenario gets, uninitialised.
 constexpr int kMostBarriers = 32;
 
-/// Where `barrier` stands. Destructive: looking completes the phase.
+/// State of `barrier`. Destructive: looking completes the phase.
 struct BarrierState {
-  uint32_t phase;    ///< parity of the phase that is under way
+  uint32_t phase;    ///< parity of the current phase
   uint32_t pending;  ///< arrivals that it lacked before the look
 };
 
-/// The parity of the phase that is under way.
+/// The parity of the current phase.
 __device__ __forceinline__ uint32_t current_phase(const SharedMemBarrier& barrier) {
   return barrier.try_wait(0) ? 1 : 0;
 }
 
-/// One thread, when nobody else uses the barrier and no bytes are expected: arrives until the phase
+/// One thread, when no other uses the barrier and no bytes are expected: arrives until the phase
 /// completes.
 __device__ __forceinline__ BarrierState complete_and_count(SharedMemBarrier& barrier) {
   BarrierState state{current_phase(barrier), 0};

@@ -1,6 +1,6 @@
 /// \file
-/// Any bytes as the fat binary of a program: its entries lie inside, and the text of each can be
-/// had, or there is a report.
+/// Any bytes as the fat binary of a program: its entries are inside, and the text of each can be
+/// extracted, or there is a report.
 #include <vector>
 
 #include "common/simulator/base/error.hpp"

@@ -77,7 +77,7 @@ class PackedInputs {
     refuse(path_ + ":" + std::to_string(line_) + ": " + what + ".");
   }
 
-  /// The input between the quotes of a line; a name may stand before them.
+  /// The input between the quotes of a line; a name may precede them.
   Bytes unescaped(const std::string& line) const {
     const size_t begin = line.find('"');
     if (begin == std::string::npos || line.size() < begin + 2 || line.back() != '"') {
@@ -157,7 +157,7 @@ Arguments parse(int count, char** words) {
   return arguments;
 }
 
-/// A new input: by chance, or one of the given with some of its bytes changed.
+/// A new input: at random, or one of the given with some of its bytes changed.
 Bytes make(const Arguments& arguments, std::mt19937_64& random) {
   const auto below = [&](size_t bound) { return bound == 0 ? 0 : random() % bound; };
   constexpr int kKept = 3;  // of four inputs that many are made of a given one

@@ -1,11 +1,11 @@
 /// \file
-/// What each instruction form does to registers and memory that hold values by chance, how long it
-/// takes, or what it is refused for; "untold" where it writes what no observer is told of:
+/// The effect of each instruction form on registers and memory with random values, its duration,
+/// or the reason for its refusal; "untold" where it writes what no observer is told of:
 ///
 ///     instruction_outcomes            a line for each form of shapes.inc
 ///     instruction_outcomes TEXT       of those whose form holds this, with every instruction
 ///
-/// tests/simulator/kept compares the lines with those of the last time that somebody looked.
+/// tests/simulator/kept compares the lines with the last reviewed ones.
 #include <array>
 #include <cstdio>
 #include <random>
@@ -32,8 +32,8 @@ constexpr uint32_t kFirst32 = 5, kFirst64 = 4, kRegisters = 16, kPairs = 4, kPre
 constexpr uint32_t kWordsOfThread = 64;  ///< of global memory that its registers go to
 constexpr uint32_t kFirstWord = kMemoryWords - kThreads * kWordsOfThread;
 
-/// Every register gets another value in each lane: bits by chance, small numbers, numbers around 1.
-/// Where an instruction has no address, those of the addresses too.
+/// Every register gets another value in each lane: random bits, small numbers, numbers around 1.
+/// Where an instruction has no address, the address registers do, too.
 std::string values(bool keeps_addresses) {
   std::string text =
       "  mad.lo.u32 %turns, %r0, 0x9e3779b1, 0x7f4a7c15;\n"
@@ -101,7 +101,7 @@ std::string results() {
   for (uint32_t i = 0; i < kPredicates; ++i)
     text += fmt::format("  selp.u32 %r6, {}, 0, %p{};\n  or.b32 %r5, %r5, %r6;\n", 1u << i, i);
   store("u32", "%r5", 4);
-  // What lies in shared memory, as far as it was written above.
+  // Contents of shared memory, as far as it was written above.
   text += "  mad.lo.u32 %turns, %r0, 16, %r1;\n  mov.u32 %r5, 0;\n";
   for (uint32_t i = 0; i < 8; ++i)
     text += fmt::format(

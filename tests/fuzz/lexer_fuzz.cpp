@@ -1,5 +1,5 @@
 /// \file
-/// Any bytes as PTX text: the lexer ends, with tokens that lie in the text one behind the other, or
+/// Any bytes as PTX text: the lexer ends, with tokens in the order of the text, or
 /// with a report.
 #include <fmt/core.h>
 

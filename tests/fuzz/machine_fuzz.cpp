@@ -1,6 +1,6 @@
 /// \file
-/// Kernels by chance (random_kernel.hpp): a run ends, finished or with a report that names the
-/// rule; a second run of it, which an observer watches, ends the same, and has told of all writes.
+/// Random kernels (random_kernel.hpp): a run ends, finished or with a report that names the
+/// rule; a second run of it, with an observer, ends the same and has reported all writes.
 #include <string>
 
 #include "tests/fuzz/choices.hpp"

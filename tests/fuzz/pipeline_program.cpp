@@ -46,7 +46,7 @@ bool is_possible(const Plan& plan) {
   switch (plan.mistake) {
     case Mistake::forgotten_release:
     case Mistake::empty_count_too_large:
-      return plan.rounds > plan.stages;  // somebody has to wait for it
+      return plan.rounds > plan.stages;  // some warp has to wait for it
     case Mistake::too_many_bytes:
       return plan.transport == Transport::bulk || plan.transport == Transport::multicast;
     case Mistake::read_beyond_memory:
@@ -137,7 +137,7 @@ class Writer {
     line("mov.u32 %r0, %cluster_ctarank;");
     line("setp.ne.u32 %pother, %r0, 0;");
     line("ld.param.u64 %in, [memory];");
-    // out[CTA][consumer][lane] behind the input
+    // out[CTA][consumer][lane] after the input
     line("mov.u32 %r1, %ctaid.x;");
     line(fmt::format("mad.lo.u32 %r2, %r1, {}, %warp;", plan_.consumers));
     line("sub.u32 %r2, %r2, 1;");

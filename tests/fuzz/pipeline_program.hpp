@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// Producer and consumer programs by chance, with what a run of each must give: one warp fills the
-/// stages of a ring, others read them; how the data come, who arrives, how deep the ring is and
-/// what is wrong vary.
+/// Random producer and consumer programs, each with its expected result: one warp fills the
+/// stages of a ring, others read them; the kind of copies, the arriving threads, the ring's depth
+/// and the mistake vary.
 
 #include <cstdint>
 #include <optional>
@@ -36,7 +36,7 @@ enum class Mistake : uint8_t {
   read_beyond_memory,  ///< the producer's last read of global memory
   zero_count,          ///< mbarrier.init with 0
   initialised_again,   ///< mbarrier.init of a barrier in use
-  never_initialised,   ///< a wait for a barrier that is none
+  never_initialised,   ///< a wait for an uninitialised barrier
   read_beyond_shared,  ///< a consumer's last read of shared memory
   // What gives the right numbers and is a race:
   no_proxy_fence,  ///< the consumers' reads are not ordered before the copy that overwrites them
@@ -49,7 +49,7 @@ struct PipelineProgram {
   Mistake mistake = Mistake::none;
   std::optional<FaultKind> verdict;  ///< none: it finishes
   bool races = false;                ///< it finishes, and the race detector refuses it
-  std::vector<uint32_t> expected;    ///< memory behind a program that finishes
+  std::vector<uint32_t> expected;    ///< memory after a program that finishes
   std::string description;           ///< "3 stages, 7 rounds, ..."
 };
 

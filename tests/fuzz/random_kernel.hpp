@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Kernels by chance: PTX that is legal by the opcode table's grammar and that the decoder takes.
+/// Random kernels: PTX that is legal by the opcode table's grammar and that the decoder takes.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ using Shape = std::string_view;
 [[nodiscard]] std::string instruction_of(Shape shape, Choices& choices);
 
 /// The text of a kernel of one instruction; `before` and `behind` are statements. The registers of
-/// addresses hold what they hold in a random_kernel().
+/// addresses hold the same values as in a random_kernel().
 [[nodiscard]] std::string one_instruction_kernel(const std::string& before,
                                                  const std::string& instruction,
                                                  const std::string& behind);

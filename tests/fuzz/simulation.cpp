@@ -46,7 +46,7 @@ Outcome run(const Task& task, const Settings& settings, uint64_t explored_states
   Outcome outcome;
   Device device(settings, all_units());
   watch(device);
-  // The lines that say what was explored are nobody's.
+  // The lines on what was explored are discarded.
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);
   if (explored_states != 0)

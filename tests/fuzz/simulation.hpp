@@ -23,14 +23,14 @@ struct Task {
   std::vector<uint32_t> memory;       ///< the words at the beginning
 };
 
-/// How a run ended, and what it left behind.
+/// How a run ended, and the memory that it left.
 struct Outcome {
   std::optional<FaultKind> fault;  ///< none: it finished
   std::string report;              ///< of the fault
   Cycle cycles = 0;                ///< that it took
   uint64_t warp_instructions = 0;  ///< that it executed
   /// The words at the end; none of a run that ended in a fault, where it depends on the host's
-  /// threads which clusters have run beside the one at fault.
+  /// threads which clusters ran alongside the faulty one.
   std::vector<uint32_t> memory;
   /// What it wrote without a word to observers, where that is looked at (told_writes.hpp).
   std::string untold;
@@ -44,8 +44,8 @@ struct Outcome {
 /// Few SMs, little memory, and an end to kernels that would run on.
 [[nodiscard]] Settings short_settings();
 
-/// Runs a task on a new device. What is thrown and is no SimulationError passes. With
-/// `explored_states`, every order of its synchronisation is tried, up to so many states.
+/// Runs a task on a new device. Any exception other than a SimulationError passes. With
+/// `explored_states`, every order of its synchronisation is tried, up to this many states.
 [[nodiscard]] Outcome simulate(const Task& task, const Settings& settings,
                                uint64_t explored_states = 0);
 /// The same, on one host thread; also looks for writes that observers aren't told of, and counts

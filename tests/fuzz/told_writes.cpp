@@ -9,7 +9,7 @@
 namespace bw::sim::fuzz {
 namespace {
 
-/// The first byte that differs and that nobody was told of, or `before.size()`.
+/// The first byte that differs and that no observer was told of, or `before.size()`.
 size_t first_untold(std::span<const std::byte> before, std::span<const std::byte> after,
                     const std::vector<bool>& told) {
   size_t i = 0;

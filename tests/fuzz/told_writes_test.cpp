@@ -82,7 +82,7 @@ std::vector<Case> cases() {
        expect(16), wait()},
       {"@%p0 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [area], 1, 8;",
        map_in_shared_memory()},
-      {"tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"},  // behind an allocation
+      {"tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"},  // after an allocation
   };
 }
 

@@ -81,7 +81,7 @@ void fill_row(Random& random, Operands kind, Fp8E4m3* row) {
 void cancel(Random& random, Fp8E4m3* a, Fp8E4m3* b) {
   std::vector<int> order(MmaTiles::kDepth);
   for (int k = 0; k < MmaTiles::kDepth; ++k) order[k] = k;
-  // Pairs lie within a step or anywhere in the K block.
+  // Pairs are within a step or anywhere in the K block.
   const int span = random.below(2) == 0 ? MmaTiles::kStepDepth : MmaTiles::kDepth;
   for (int k = 0; k < MmaTiles::kDepth; ++k) {
     std::swap(order[k], order[k / span * span + random.below(span)]);

@@ -33,7 +33,7 @@ struct ModelComparison {
   int64_t unexplained = 0;    ///< both
   int64_t model_outside = 0;  ///< elements of the model off by more than is allowed
 
-  /// Whether every element outside is the model's, and there are no more than there may be: the
+  /// Whether every element outside is the model's, and their number is within the limit: the
   /// rule of solutions/06_hopper_fp8_gemm/hopper_verification.hpp.
   bool verified() const;
   /// The figures, for messages.

@@ -14,7 +14,7 @@ namespace bw::conformance::approximate {
 
 constexpr size_t kElements = 4096;
 
-/// A function, where it is bounded, and by how much.
+/// A function, where it is bounded, and its bound.
 struct Bound {
   double (*exact)(double);
   double lowest;  ///< operands to check, lowest <= |x| <= highest
@@ -58,7 +58,7 @@ Result measure_bound(const void* kernel, const Bound& bound) {
   for (size_t i = std::size(kSpecial); i < kElements; ++i) {
     const double exact = bound.exact(as_float(inputs[i]));
     const double error = std::abs(as_float(values[i]) - exact);
-    // A subnormal result may be flushed or rounded: half a unit of the smallest normal is no error.
+    // A subnormal result may be flushed or rounded: half a unit of the least normal is allowed.
     const double allowed =
         std::max({bound.relative * std::abs(exact), bound.absolute,
                   static_cast<double>(std::numeric_limits<float>::denorm_min())});

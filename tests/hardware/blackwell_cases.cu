@@ -24,7 +24,7 @@ namespace bw::conformance::blackwell {
 constexpr uint32_t kThreads = 128;
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kColumns = 64;
-constexpr int kLaneShift = 16;  ///< of a TMEM address, and of the values that say where they lie
+constexpr int kLaneShift = 16;  ///< of a TMEM address, and of the values that name a cell
 
 /// First and last steps of every kernel: one warp allocates and frees, all see the address.
 template <int cta_group, uint32_t columns>
@@ -49,7 +49,7 @@ __device__ void release(uint32_t tmem) {
 
 __device__ uint32_t own_lanes() { return threadIdx.x / kWarp * kWarp << kLaneShift; }
 
-/// Writes into each cell of the first kColumns columns where it lies.
+/// Numbers the cells: writes its address into each cell of the first kColumns columns.
 __device__ void number_cells(uint32_t tmem) {
   uint32_t r[kColumns];
   for (uint32_t column = 0; column < kColumns; ++column)
@@ -182,7 +182,7 @@ __global__ void copy(uint32_t* result) {
 
 constexpr uint32_t kRows = 128, kN = 64, kK = 32;
 
-/// D of `steps` MMAs of K = 32 in e4m3, one after the other into the same accumulator.
+/// D of `steps` successive MMAs of K = 32 in e4m3 into the same accumulator.
 __global__ void sums(const uint8_t* a, const uint8_t* b, uint32_t steps, uint32_t* result) {
   __shared__ uint32_t word;
   __shared__ alignas(8) uint64_t done;

@@ -31,7 +31,7 @@ struct Case {
 /// Every case that this program holds, in the order of their names.
 std::vector<Case> all_cases();
 
-/// Enters a case into `all_cases()`; objects of static storage duration beside the kernels.
+/// Enters a case into `all_cases()`; objects of static storage duration next to the kernels.
 class Registration {
  public:
   Registration(std::string name, std::function<Result()> measure);

@@ -35,7 +35,7 @@ uint64_t mask_of(unsigned bytes) {
 }
 
 /// A float whose exponent is one of a narrower format's and whose low mantissa bits are all zero,
-/// all one, or a lone one: on, just beside or far from a tie.
+/// all one, or a lone one: on, just next to or far from a tie.
 uint64_t near_boundary(RandomBits& random, unsigned mantissa_bits, uint64_t bias) {
   const uint64_t exponent = bias - 30 + random.below(60);
   const unsigned cleared = static_cast<unsigned>(random.below(mantissa_bits));

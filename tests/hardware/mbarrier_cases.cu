@@ -123,7 +123,7 @@ __global__ void run_script(const Step* steps, unsigned count, uint64_t* results)
     const bool arrives = operation >= kArrive && operation <= kArriveNoComplete;
     has_state = has_state || arrives;
     uint64_t result = wait_results(barrier);
-    // An older state than that of this step may lie more than one phase back: not a valid wait.
+    // An older state than this step's may be more than one phase old: not a valid wait.
     if (arrives) result |= state_results(barrier, state);
     results[i] = result;
   }

@@ -140,7 +140,7 @@ __global__ void reduce_box(const __grid_constant__ CUtensorMap map, Coordinates 
   wait_for_stores();
 }
 
-/// A copy: the map's arguments, the first coordinates, and where in the tile the box lies.
+/// A copy: the map's arguments, the first coordinates, and the box's offset in the tile.
 struct Copy {
   MapArguments map;
   Coordinates coordinates;

@@ -160,7 +160,7 @@ BW_TENSOR_CORE(Copy32x128, 1, "tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;"
 BW_TENSOR_CORE(Copy6To8, 1, "tcgen05.cp.cta_group::1.128x128b.b8x16.b6x16_p32 [%0], %1;")
 BW_TENSOR_CORE(Copy4To8, 1, "tcgen05.cp.cta_group::1.128x128b.b8x16.b4x16_p64 [%0], %1;")
 
-/// Memory of both kinds, and what is expected of Tensor Memory.
+/// Memory of both kinds, and the expected contents of Tensor Memory.
 struct Memory {
   explicit Memory(unsigned cta_count)
       : ctas(cta_count), image(size_t{ctas} * kImageBytes), tensor(words()), expected(words()) {
@@ -213,8 +213,8 @@ Result measure(const Memory& memory, uint64_t a, uint64_t b, uint32_t descriptor
   return result;
 }
 
-/// K-major without swizzle: rows of 16 bytes one after the other, the next 16 bytes of all rows
-/// behind them.
+/// K-major without swizzle: consecutive rows of 16 bytes, followed by the next 16 bytes of all
+/// rows.
 uint64_t descriptor(uint32_t offset, uint32_t rows) {
   constexpr uint64_t kEightRows = 128;
   return offset >> 4 | uint64_t{rows} * 16 >> 4 << 16 | kEightRows >> 4 << 32 | uint64_t{1} << 46;
@@ -270,7 +270,7 @@ struct Matrix {
 
 constexpr uint32_t kBOffset = 16384;
 
-/// What an MMA case is: its kind's elements and shape, and how D, A's and B's companions lie.
+/// An MMA case: its kind's elements and shape, and the layouts of D and of A's and B's companions.
 struct Product {
   Element element;
   uint32_t m, n;
@@ -385,7 +385,7 @@ Result measure_product(const Product& p) {
                            (p.scales != 0 ? p.scale_id << 4 | p.scale_id << 29 : 0));
 }
 
-/// tcgen05.cp: rows of 16 or 32 bytes, and in which lanes row r lies.
+/// tcgen05.cp: rows of 16 or 32 bytes, and the lanes that hold row r.
 template <class Form>
 Result measure_copy(uint32_t rows, uint32_t bytes, uint32_t element_bits,
                     const std::function<std::vector<uint32_t>(uint32_t)>& lanes_of_row) {
@@ -420,7 +420,7 @@ Result measure_shift() {
   return measure<ShiftDown>(memory, 0, 0, 0, true);
 }
 
-/// Open: that the product takes A as it stands, and A's rows are shifted behind it.
+/// Open: whether the product takes A unshifted and shifts A's rows afterwards.
 Result measure_ashift() {
   RandomBits random(3);
   Memory memory(1);

@@ -81,7 +81,7 @@ constexpr unsigned kWarp = 32;
 /// Room for the matrices with rows in any order, each row 16 bytes.
 constexpr unsigned kRows = 64;
 
-/// ldmatrix of `count` matrices whose rows lie at places 16 * ((7 * lane + 3) % kRows).
+/// ldmatrix of `count` matrices with rows at offsets 16 * ((7 * lane + 3) % kRows).
 template <int count, bool transposed>
 __global__ void load_matrices(const uint32_t* input, uint32_t* result) {
   __shared__ alignas(16) uint32_t memory[kRows * 4];

@@ -1,7 +1,7 @@
 """What code, messages and texts cite exists: citations_test.py.
 
 Pitfalls by number and the contract by chapter lead to docs/pitfalls.md and docs/contract.md; links of
-the pages in docs/ lead somewhere; what the contract's page names stands in the code."""
+the pages in docs/ lead somewhere; the names on the contract's page are in the code."""
 
 import re
 import unittest

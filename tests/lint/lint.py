@@ -27,7 +27,7 @@ TIDY_OPTIONS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option"]
 
 
 def find_tool(name):
-    """The path of a linter: the checkout's own, else the machine's; None where there is none."""
+    """The path of a linter: the checkout's own, else the machine's; None without either."""
     wanted = MAJOR_VERSION[name]
     places = [ROOT / ".workbook" / "venv" / "bin" / name, shutil.which(name)]
     if wanted:

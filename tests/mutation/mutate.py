@@ -36,8 +36,8 @@ from suite import UNIT_TESTS, Suite, what_failed
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).resolve().with_name("explained.txt")
-# A token that is replaced, and by what. Binary operators stand between blanks (clang-format sees to
-# it), which tells them from template brackets, pointers and references.
+# A token and its replacements. Binary operators are between blanks (clang-format sees to
+# it), which distinguishes them from template brackets, pointers and references.
 _SWAPS = {
     "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"], "==": ["!="],
     "!=": ["=="], "+": ["-"], "-": ["+"], "*": ["+"], "/": ["*"], "%": ["/"], "&&": ["||"],
@@ -55,7 +55,7 @@ _SITE = re.compile(
 # shift by too much, an overflow. These need no library of the sanitizer.
 _WATCHED = ("-D_GLIBCXX_ASSERTIONS", "-fsanitize=undefined", "-fno-sanitize=enum,vptr",
             "-fsanitize-undefined-trap-on-error")
-# Lines whose numbers and operators are no behaviour of the simulator.
+# Lines whose numbers and operators do not change the simulator's behaviour.
 _SKIPPED = re.compile(r"^\s*(#|//|static_assert|template|using |namespace|case .*:$)"
                       r"|operator[<>=!+\-*/&|]|\.section =|\bnoexcept\b")
 
@@ -237,7 +237,7 @@ class Judge:
 
 
 def select(arguments, sources):
-    """The mutants to judge: those of a file that an earlier run wrote, and some by chance."""
+    """The mutants to judge: those of a file that an earlier run wrote, and some at random."""
     everything = [mutant for path in sources for mutant in mutants_of(path)
                   if arguments.only in mutant.key]
     if not everything:

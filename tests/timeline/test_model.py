@@ -158,7 +158,7 @@ class Bad(unittest.TestCase):
         notes = " ".join(launch.notes())
         self.assertIn("Only cluster 2 of", notes)
         self.assertIn("cycles 500 to 900", notes)
-        for segments in models[0].ctas[0].warps.values():  # none of them goes on for ever
+        for segments in models[0].ctas[0].warps.values():  # none of them is endless
             self.assertIsNotNone(segments[-1].end)
 
     def test_a_file_that_is_cut_off_is_read_up_to_there(self):

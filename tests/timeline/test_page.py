@@ -1,5 +1,5 @@
 """The timeline's page in headless Chromium: no error, nothing overflows, keys and wheel work, and the
-run of 512^3 opens in less than two seconds. Skipped where there is no Chromium."""
+run of 512^3 opens in less than two seconds. Skipped without Chromium."""
 
 import json
 import os

@@ -31,7 +31,7 @@ class Traces(unittest.TestCase):
     def setUpClass(cls):
         """Each chapter's run, and one that never ends."""
         cls.runs = [(f"chapter {one.number}", *chapter(one.number)) for one in CHAPTERS]
-        # With constant times its warps wait for each other before one waits for ever.
+        # With constant times its warps wait for each other before one waits forever.
         cls.runs.append(("deadlock", *last("bound_by", "nothing", BW_SIM_TIMING="simple")))
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)

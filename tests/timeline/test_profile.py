@@ -233,7 +233,7 @@ class Profiles(Calls):
         found = self.json_of(1, rest=["--rows", "128", "--stages", "2", "--runs", "1"])
         read = found["metrics"]["l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"]
         self.assertEqual(read, 128 * 1024 * 4)
-        # The host has just written it: all of it lies in the L2 cache.
+        # The host has just written it: all of it is in the L2 cache.
         self.assertEqual(found["metrics"]["lts__t_sector_hit_rate.pct"], 100)
         self.assertEqual(found["metrics"]["dram__bytes_read.sum"], 0)
         self.assertEqual(found["shape"], {"rows": "128", "columns": "1024"})

@@ -111,7 +111,7 @@ class Maker:
         return text
 
     def everybody(self, name, status):
-        """What a submission gets in which every exercise is alike."""
+        """The results of a submission in which every exercise is alike."""
         self.expected[name] = {one.id: [status, ""] for one in self.exercises}
 
     # --- those who are right, wrong, or in between ---------------------------------------------
@@ -121,7 +121,7 @@ class Maker:
                                       for one in self.exercises})
 
     def wrong(self, name, number):
-        """The wrong answer of that number in each exercise, as far as there are so many."""
+        """The wrong answer of that number in each exercise, if it has that many."""
         return self.submission(name, {
             one.id: self.choices(one)[-len(one.wrong):][number % len(one.wrong)]
             for one in self.exercises})

@@ -1,4 +1,4 @@
-"""A stand-in checkout with three exercises, the reader's commands, and a stand-in for the engine."""
+"""A stub checkout with three exercises, the reader's commands, and a stub engine."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""Temporary checkouts and stand-ins for the tests of ./workbook."""
+"""Temporary checkouts and stubs for the tests of ./workbook."""
 
 import ctypes
 import os
@@ -153,7 +153,7 @@ class CheckoutTest(unittest.TestCase):
         self.folder = Path(holder.name)
 
     def checkout(self):
-        """The command under test in a stand-in project; returns its root."""
+        """The command under test in a stub project; returns its root."""
         root = self.folder / "checkout"
         shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools",
                         ignore=shutil.ignore_patterns("__pycache__"))
@@ -171,7 +171,7 @@ class CheckoutTest(unittest.TestCase):
         return root
 
     def run_workbook(self, root, *arguments, **changes):
-        """Runs the command with our stand-in toolkit; standard output and error apart."""
+        """Runs the command with our stub toolkit; standard output and error separate."""
         changes.setdefault("CUDA_HOME", self.toolkit)
         return subprocess.run([sys.executable, str(root / "workbook"), *arguments],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -179,7 +179,7 @@ class CheckoutTest(unittest.TestCase):
                               env=environment(**changes), check=False)
 
     def assert_reads_little(self, root, *arguments):
-        """A command that imports few modules beside a bare Python's starts quickly on any machine."""
+        """A command that imports little beyond a bare Python starts quickly on any machine."""
         env = environment(CUDA_HOME=self.toolkit)
         read = _modules_that([str(root / "workbook"), *arguments], env) - _modules_that(["-c", ""], env)
         self.assertLess(len(read), MODULES_OF_A_QUICK_COMMAND, (arguments, sorted(read)))

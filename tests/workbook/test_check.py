@@ -1,4 +1,4 @@
-"""next, check, diff, reset, skip, use and run with the reader's code, with a stand-in for the engine."""
+"""next, check, diff, reset, skip, use and run with the reader's code, with a stub engine."""
 
 import json
 import os
@@ -145,7 +145,7 @@ class Check(Reader):
         for columns in (60, 120):
             text = self.workbook("check", "1.1", code=1, COLUMNS=columns).stdout
             self.assertNotIn("\x1b", text)
-            for line in text.splitlines():  # only a path may stand over the edge: it is not broken
+            for line in text.splitlines():  # only a path may exceed the width: it is not broken
                 self.assertTrue(len(line) <= columns or ".cuh:" in line.split()[-1], line)
                 self.assertEqual(line, line.rstrip())
 
@@ -342,7 +342,7 @@ class Profile(Reader):
                 self.assertEqual(commands.do_profile(self.root, None, arguments), 5)
 
     def test_without_a_gpu_the_simulator_profiles(self):
-        # This checkout's program is none that a simulator could record.
+        # A simulator can't record this checkout's program.
         self.assert_clear_error(self.run_workbook(self.root, "profile", "5"), "launched no kernel")
         self.assert_clear_error(self.run_workbook(self.root, "timeline", "5"), "launched no kernel")
 

@@ -153,7 +153,7 @@ class UsageErrors(CheckoutTest):
 
 
 class Streams(CheckoutTest):
-    """Standard streams that are closed, full, or read by somebody who has gone."""
+    """Standard streams that are closed, full, or without a reader."""
 
     COMMANDS = ((), ("--help",), ("run", "--help"), ("doctor",), ("list",), ("check", "--json"),
                 ("run", "5", "--sim"), ("frob",))

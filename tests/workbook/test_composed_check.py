@@ -1,4 +1,4 @@
-"""The composed check with the real compiler and simulator: whatever stands in a region ends in a
+"""The composed check with the real compiler and simulator: any text in a region ends in a
 clear sentence, and names the reader's lines."""
 
 import os

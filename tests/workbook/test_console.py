@@ -1,4 +1,4 @@
-"""Progress and colour: on a terminal, and where there is none."""
+"""Progress and colour: on a terminal, and without one."""
 
 import io
 import os

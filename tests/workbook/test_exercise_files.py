@@ -383,7 +383,7 @@ class Code(SmallRepository):
         self.broken("UTF-8")
 
     def budgeted(self, lines, cycles):
-        """The verdict on lines of the improve exercise that take so many cycles, where the solution
+        """The verdict on lines of the improve exercise that take this many cycles; the solution
         takes 100 and 110 are allowed."""
         self.edit(self.path, self.lines, lines)
         self.lines = lines

@@ -132,7 +132,7 @@ class TheCatalogue(unittest.TestCase):
         self.assertGreaterEqual(len(broken), 80)
         self.assertGreaterEqual(len(cases) - len(broken), 40)
         self.assertEqual([case.name for case in cases if case.not_found], [])
-        # Every pitfall that makes a wrong program stands there in two variants or more.
+        # Every pitfall that makes a wrong program appears there in two variants or more.
         pitfalls = [number for case in broken for number in case.pitfalls]
         self.assertEqual([number for number in set(pitfalls) if pitfalls.count(number) < 2], [])
 

@@ -1,4 +1,4 @@
-"""The measured times of a fresh clone: what is written where, with a stand-in for the commands."""
+"""The measured times of a fresh clone: the files and their contents, with stub commands."""
 
 import io
 import shutil

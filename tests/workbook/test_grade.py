@@ -1,5 +1,5 @@
-"""`./workbook grade` on a small class: the verdicts that everybody has to get, on any number of
-workers, and whatever happens meanwhile. Tests with a cluster need Dask (`./workbook setup --grading`).
+"""`./workbook grade` on a small class: the expected verdicts of every student, on any number of
+workers, and whatever happens in between. Tests with a cluster need Dask (`./workbook setup --grading`).
 
     test_grade.py Verdicts | Disturbed | Cluster | BadInput
 """
@@ -30,7 +30,7 @@ WAIT_SECONDS = 300
 POLL_SECONDS = 0.05
 # What the checks of the class run.
 PROGRAMS = ("01_mbarrier_pipeline", "lab_01_bulk_copy", "lab_01_tensor_copy")
-# A check takes so long where a test wants to come between.
+# Seconds that a check takes where a test must intervene.
 PAUSE_SECONDS = 0.5
 
 
@@ -108,7 +108,7 @@ class GradeTest(unittest.TestCase):
         return said
 
     def lines(self, out=None):
-        """{(submission, exercise): line of verdicts.jsonl}; none stands there twice."""
+        """{(submission, exercise): line of verdicts.jsonl}; each appears once."""
         found = {}
         for text in ((out or self.out) / "verdicts.jsonl").read_text(encoding="utf-8").splitlines():
             line = json.loads(text)
@@ -118,7 +118,7 @@ class GradeTest(unittest.TestCase):
         return found
 
     def assert_expected(self, out=None):
-        """Everybody has the verdicts that they have to get, and nobody another one."""
+        """Every student has the expected verdicts, and no others."""
         got = {}
         for (name, exercise), line in self.lines(out).items():
             got.setdefault(name, {})[exercise] = [line["status"], line["wrong"]]

@@ -1,4 +1,4 @@
-"""A class with hostile entries, graded in one confinement: everybody gets what they have to get, in
+"""A class with hostile entries, graded in one confinement: all get the expected verdicts, in
 each.
 
     test_grade_confined.py bubblewrap|view|user|limits

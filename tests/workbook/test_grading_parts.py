@@ -25,7 +25,7 @@ from tools.verdict import BROKEN, LIMITS, NOT_DONE, PASSED, Answer, Place, Verdi
 
 ROOT = support.ROOT
 SECRET = "a line that nobody may read"
-# What strongest() has to leave out to come to each confinement.
+# Features that strongest() leaves out to arrive at each confinement.
 LEFT_OUT = {"bubblewrap": (), "view": ("bubblewrap",), "user": ("bubblewrap", "view"),
             "limits": ("bubblewrap", "user")}
 KINDS = {"bubblewrap": confinement._Bubblewrap, "view": confinement._OtherUserInView,

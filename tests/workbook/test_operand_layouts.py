@@ -1,5 +1,5 @@
-"""The arithmetic of the page about swizzles and descriptors (docs/site/operand_layout.js), against
-common/device and the simulator's own decoding. Skipped where there is no Node."""
+"""The arithmetic of the page about swizzles and descriptors (docs/site/operand_layout.js), compared
+with common/device and the simulator's own decoding. Skipped without Node."""
 
 import json
 import random
@@ -47,7 +47,7 @@ process.stdout.write(JSON.stringify(answers));
 
 
 def layouts():
-    """Many layouts that there are, and some that there aren't."""
+    """Many valid layouts, and some invalid ones."""
     pick = random.Random(20261122)
     found = []
     for element in (1, 2, 4):

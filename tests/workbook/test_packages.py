@@ -76,7 +76,7 @@ class Lists(CheckoutTest):
 
 
 class OneCommandForAll(CheckoutTest):
-    """Who has to install by hand is told everything at once, venv included."""
+    """A user who installs by hand is told everything at once, venv included."""
 
     def asked_for(self, venv_works):
         asked = []
@@ -99,7 +99,7 @@ class OneCommandForAll(CheckoutTest):
 
 class Installing(CheckoutTest):
     def install(self, uid, *, sudo=None, apt="exit 0"):
-        """Runs install() with stand-ins on PATH; returns the commands that they saw."""
+        """Runs install() with stubs on PATH; returns the commands that they saw."""
         tools, record = self.folder / "bin", self.folder / "record"
         log = f'echo "$(basename $0) $*" >> {record}\n'
         if apt is not None:

@@ -127,7 +127,7 @@ class Balance(unittest.TestCase):
         self.problem("a;\n\f#include <b>", 1, "#include")
         self.problem("a;\n%:include <b>", 1, "old spelling of `#`")
         self.problem("%>\nvoid f() <%", 0, "old spelling of `}`")
-        # A literal behind a hexadecimal digit hides nothing from the first look.
+        # A literal after a hexadecimal digit hides nothing from the first look.
         self.problem("a'\"' ; \" /* \"\n#include <b>\n\" */ \";", 1, "#include")
         self.problem("a 'b", 0, "string")
 

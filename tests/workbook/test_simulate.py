@@ -61,7 +61,7 @@ class Refusals(unittest.TestCase):
 
 
 class WithoutACall(unittest.TestCase):
-    """A program that never calls the runtime is no run in the simulator, and is said to be none."""
+    """A program that never calls the runtime is not a run in the simulator, and is reported as such."""
 
     def test_the_report_tells(self):
         with tempfile.TemporaryDirectory() as folder:

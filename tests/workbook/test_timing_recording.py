@@ -1,4 +1,4 @@
-"""What `bench timing --record` measures and writes, with programs that stand in for a GPU's."""
+"""The rows that `bench timing --record` measures and writes, with stubs for a GPU's programs."""
 
 import os
 import unittest

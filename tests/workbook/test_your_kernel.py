@@ -1,4 +1,4 @@
-"""The examples of docs/your_kernel.md: the commands that stand there, and what they print.
+"""The examples of docs/your_kernel.md: its commands, and their output.
 
 Arguments: the example, the build folder, and nvcc.
 """
@@ -19,7 +19,7 @@ FAILED = 1
 
 
 def block(kind, example):
-    """The text of the fenced block behind `<!-- kind example -->`."""
+    """The text of the fenced block after `<!-- kind example -->`."""
     text = PAGE.read_text(encoding="utf-8")
     match = re.search(rf"<!-- {kind} {example} -->\n```\w+\n(.*?)```", text, re.S)
     if not match:

@@ -60,12 +60,12 @@ struct TmemLifecycleConfig {
 
   /// The allocation.
   using Tmem = TmemAllocation<CtaGroup, n>;  // one fp32 column of D per column of TMEM
-  /// The barrier behind which the address of tensor memory may be read.
+  /// The barrier after which the address of tensor memory may be read.
   using TmemReady = WarpGroupBarrier<kThreads, 1>;
   /// The barrier that ends the life of tensor memory.
   using Dealloc = TmemDeallocBarrier<CtaGroup>;
 
-  /// What lies in the CTA's shared memory; barriers come first (kBarrierRegionBytes).
+  /// Contents of the CTA's shared memory; barriers come first (kBarrierRegionBytes).
   struct SharedStorage {
     SharedMemBarrier inputs_ready;  ///< the leader's: every epilogue thread of the pair
     SharedMemBarrier multiplied;    ///< one commit

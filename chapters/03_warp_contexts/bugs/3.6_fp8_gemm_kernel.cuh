@@ -35,7 +35,7 @@ struct Fp8GemmConfig {
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
-  /// What lies in the CTA's shared memory; barriers come first (kBarrierRegionBytes).
+  /// Contents of the CTA's shared memory; barriers come first (kBarrierRegionBytes).
   struct SharedStorage {
     SharedMemBarrier input_barriers[Input::kNumBarriers];  ///< barriers of the input ring
     /// Barriers of the ring of accumulators.

@@ -17,7 +17,7 @@ CHECKS = 24            # in each measurement, all of them different
 SINGLE_CHECKS = 8      # of the time of one check
 EMPTY_CHECKS = 2000    # that do nothing: what is left is Dask's own time
 EMPTY_CHECK = "tools.grading.bench:nothing"
-# Linux' struct tcp_info: where the count of acknowledged bytes stands, that of received ones behind it.
+# Linux' struct tcp_info: offset of the count of acknowledged bytes; that of received ones follows it.
 TCP_INFO_BYTES, TCP_INFO_ACKED_AT = 192, 120
 
 

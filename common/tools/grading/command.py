@@ -132,7 +132,7 @@ class Grading:
         self._exercises, self._handed_in, self._version = exercises, handed_in, own_version
         self.cells = [cell for one in handed_in
                       for cell in plan.cells(root, own_version, exercises, one)]
-        self.errors = {}     # key -> why there is no verdict
+        self.errors = {}     # key -> why no verdict exists
         self._open = {}      # submission -> how many of its cells have none yet
         self._seconds = {}   # exercise -> [seconds of its checks]
 

@@ -1,4 +1,4 @@
-"""Runs checks on the cores at hand: by Dask distributed where it is installed, else by the standard
+"""Runs checks on the available cores: by Dask distributed where it is installed, else by the standard
 library's process pool. Order, retries and queues are theirs."""
 
 import contextlib

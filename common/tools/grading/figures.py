@@ -37,7 +37,7 @@ class OfExercise:
 
     @property
     def share_passed(self):
-        """Of those who tried; None when nobody did."""
+        """The share among those who tried; None without a try."""
         return self.counts[PASSED] / self.tried if self.tried else None
 
 
@@ -72,7 +72,7 @@ def phrase(counted):
 
 
 def of(exercises, handed_in, cells, line_of, notes, errors=None):
-    """The Class of what is known by now. `errors`: {key: why there is no verdict}."""
+    """The Class of the results so far. `errors`: {key: why no verdict exists}."""
     lines = {(cell.submission, cell.exercise): line_of(cell) for cell in cells}
     names = [one.name for one in handed_in]
     by_exercise = [OfExercise(one, counts([lines[(name, one.id)] for name in names]))

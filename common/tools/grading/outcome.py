@@ -10,7 +10,7 @@ GOES_ON = "Run the same command again: it goes on where it stopped"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: a verdict, or why there is none."""
+    """The result of a job: a verdict, or the reason for its absence."""
 
     key: str
     verdict: dict = None

@@ -20,7 +20,7 @@ MOST_REGION_BYTES = 16 << 10  # between two marks; a solution has at most 15 lin
 
 @dataclass(frozen=True)
 class Job:
-    """One check: what stands in a region or in a table of answers, and in which line it begins."""
+    """One check: the text in a region or in a table of answers, and the line in which it begins."""
 
     key: str
     exercise: str
@@ -86,7 +86,7 @@ def _cell_of(root, version, exercise, submission, texts):
     job = Job(_key(version, exercise, *own.lines, str(own.first)), exercise.id, own.lines, own.first)
     handed_in = _handed_in(exercise, own)
     if not handed_in and exercise.kind == IMPROVE:
-        # It runs, and a check would call it too slow; but nobody has written it.
+        # It runs, and a check would call it too slow; but it has not been written.
         return _known(version, exercise, submission, _not_handed_in(
             exercise, f"exercise {exercise.id} is not done yet: {exercise.title}"))
     notes = _notes(root, exercise, text, texts) if exercise.is_in_code else ()

@@ -118,7 +118,7 @@ class Store:
             self._keep(entry)
 
     def finish(self, cells):
-        """Writes the file anew: a line for each cell that has a verdict, in their order."""
+        """Rewrites the file: a line for each cell that has a verdict, in their order."""
         text = "".join(_line(self.line(cell)) for cell in cells if self.has(cell))
         write_whole(self._path, text)
         self._lines = {(cell.submission, cell.exercise): self.line(cell) for cell in cells

@@ -33,7 +33,7 @@ class Refused(WorkbookError):
 
 
 class Missing(WorkbookError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def read_beneath(base, names, shown):
             data = stream.read(MOST_FILE_BYTES + 1)
     finally:
         os.close(file)
-    if len(data) > MOST_FILE_BYTES:  # it has grown meanwhile, or is of a kind that has no size
+    if len(data) > MOST_FILE_BYTES:  # it grew since, or is of a kind without a size
         raise Refused(LARGE, f"{shown} has more than {MOST_FILE_BYTES:,} bytes, which are all that is "
                       "read.")
     return data

@@ -1,4 +1,4 @@
-"""What a verdict depends on besides the text that is checked: this checkout and its toolkit."""
+"""Inputs of a verdict other than the text that is checked: this checkout and its toolkit."""
 
 import hashlib
 import json

@@ -113,7 +113,7 @@ def _several(root, exercises, progress, words):
 
 
 def show_verdict(root, one, verdict):
-    """A verdict; after passing with the solution's lines beside the reader's."""
+    """A verdict; after passing with the solution's lines next to the reader's."""
     own, solution = (), ()
     if verdict.status == checking.PASSED and one.is_in_code:
         own, solution = api.reader_region(root, one), api.solution_region(root, one)
@@ -139,7 +139,7 @@ def _as_data(root, results, unchanged):
 
 
 def diff(root, console, wanted, spoil):
-    """The solution's lines beside the reader's."""
+    """The solution's lines next to the reader's."""
     one = _one(root, console, wanted)
     progress = progress_file.load(root)
     if not spoil and progress.state(one.id) != progress_file.PASSED:

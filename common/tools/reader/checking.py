@@ -57,6 +57,6 @@ class Session:
 
 
 def still_passes(root, exercise, progress):
-    """Whether an exercise has passed with the lines that stand there now."""
+    """Whether an exercise has passed with its current lines."""
     return (progress.state(exercise.id) == progress_file.PASSED
             and progress.lines(exercise.id) == api.fingerprint(root, exercise))

@@ -14,7 +14,7 @@ _WINDOWS = _COLON - {"hx", "helix"} | _GOTO | {"gedit", "kate", "gvim", "gnome-t
 
 
 def find(env=None):
-    """(words of the editor's command, note): no words where there is none, and why in `note`."""
+    """(words of the editor's command, note): no words without an editor, and the reason in `note`."""
     env = os.environ if env is None else env
     for name in ("VISUAL", "EDITOR"):
         if env.get(name, "").strip():

@@ -11,7 +11,7 @@ from . import progress as progress_file
 
 
 def passed(root, progress):
-    """The exercises in code whose lines, as they stand, have passed."""
+    """The exercises in code that have passed with their current lines."""
     return [one for one in api.load_all(root)
             if one.is_in_code and checking.still_passes(root, one, progress)]
 

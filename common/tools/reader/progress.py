@@ -117,7 +117,7 @@ def _alone(root):
     try:
         folder = os.open(path(root).parent, os.O_RDONLY)
     except OSError:
-        yield  # there is no such folder: writing says so
+        yield  # the folder is missing: writing says so
         return
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -150,7 +150,7 @@ def _write(root, progress):
 
 
 def _order(identifier):
-    """1.2 before 1.10; whatever else stands there comes last."""
+    """1.2 before 1.10; any other identifier comes last."""
     parts = identifier.split(".")
     return [int(part) if part.isdigit() else 10**6 for part in parts]
 

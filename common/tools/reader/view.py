@@ -16,7 +16,7 @@ from .screen import Screen, Text
 
 _ABOUT_ONE = re.compile(r"Exercises? (?P<id>\d+\.\d+)[ :].*", re.S)
 _WIDEST = 100
-_BESIDE = 90  # the width from which two versions stand side by side
+_BESIDE = 90  # the least width for two versions side by side
 _WIDEST_BESIDE = 160
 _HEADS = {PASSED: ("right", "green"), FAILED: ("not right yet", "red"),
           NOT_DONE: ("not done yet", "bold"), BROKEN: ("can't be checked", "red")}
@@ -107,7 +107,7 @@ def show_task(console, one, place):
 
 def show_verdict(console, one, verdict, own=(), solution=()):
     """Expected and found, the rule, the reader's line, the report; after passing, why it is right
-    and `solution` beside the reader's `own` lines."""
+    and `solution` next to the reader's `own` lines."""
     text, style = _HEADS[verdict.status]
     if verdict.remark:
         text = "right, but"
@@ -165,7 +165,7 @@ def _marked_answer(answer):
 
 
 def _hanging(console, line, width):
-    """The lines of a report's line; where it is too long, what is wrapped stands further in."""
+    """The lines of a report's line; if it is too long, its wrapped part is indented further."""
     indent = len(line) - len(line.lstrip())
     if len(line) <= width:
         return [Text(line)]
@@ -225,7 +225,7 @@ def show_what_follows(console, exercises, one, progress):
 # --- two versions of some lines -----------------------------------------------------------------
 
 def show_difference(console, own, solution, what="lines"):
-    """The reader's lines beside the solution's; side by side where there is room."""
+    """The reader's lines and the solution's; side by side where there is room."""
     heads = [Text(f"{whose} {what}", style="bold") for whose in ("your", "the solution's")]
     own, solution = _shift(own), _shift(solution)
     if [" ".join(line.split()) for line in own if line.strip()] == [

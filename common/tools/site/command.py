@@ -41,7 +41,7 @@ def _install(absent, console):
 
 
 def _open(first, console):
-    """Opens the page in a browser; where there is none, its path stands on standard output already."""
+    """Opens the page in a browser; without one, its path is on standard output already."""
     has_display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     found = has_display and (os.environ.get("BROWSER") or any(map(shutil.which, _OPENERS)))
     if not found or not webbrowser.open(first.as_uri()):

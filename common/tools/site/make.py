@@ -79,7 +79,7 @@ def _interactive(root, tools, target, shell):
 
 
 def navigation(found):
-    """[(title, page, children)]: the tree beside each page."""
+    """[(title, page, children)]: the tree next to each page."""
     by_path = {page.path: page for page in found}
 
     def entry(path, title=None, children=()):

@@ -85,7 +85,7 @@ class _Builder:
                     event.completes, text, event.group, size))
 
     def _completions(self, model):
-        """Who completed which phase of which barrier."""
+        """The completer of each phase of each barrier."""
         landings = defaultdict(list)
         for cta in model.ctas:
             for copy in cta.copies:
@@ -119,7 +119,7 @@ class _Builder:
                 waits[key].append(segment)
             elif event.event == "resume":
                 segment = opened.pop((*key, event.lanes), None)
-                if segment is None:  # its beginning lies before the window
+                if segment is None:  # its beginning is before the window
                     continue
                 segment.end = event.cycle
                 segment.timed_out = event.why == "timeout"
@@ -127,7 +127,7 @@ class _Builder:
                     segment.completion = (model.completions.get((segment.barrier, segment.phase))
                                           if segment.barrier is not None
                                           else groups.completion(event, segment))
-        if self._launch.status == "finished":  # they end behind the window
+        if self._launch.status == "finished":  # they end after the window
             for segment in opened.values():
                 segment.end = max(model.end, segment.begin)
         for rank, warp in sorted(set(runs) | set(waits)):

@@ -46,7 +46,7 @@ class Arrow:
     target: tuple
     end: int
     reason: str
-    rank: int = None  # of another CTA, where the origin is none of this one's
+    rank: int = None  # of another CTA, if the origin is outside this one
 
 
 def of_cta(model, cta):

@@ -4,7 +4,7 @@ from .model import DATA, RUN, WAIT, Segment
 
 # Cycles between a time limit and the next test.
 _LONGEST_RETRY = 100
-# Waits within a warp: they hide behind what another strand of it waits for.
+# Waits within a warp: they hide under the wait of another strand of it.
 _INNER_WAITS = ("reconvergence", "warp_sync")
 
 

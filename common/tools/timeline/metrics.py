@@ -61,7 +61,7 @@ class Counted:
         ctas = record["clusters"] * shape[0] * shape[1] * shape[2]
         resident = min(ctas, record["resident_clusters"] * shape[0] * shape[1] * shape[2])
         self.ctas_of_an_sm = max(1.0, resident / record["sms"])
-        # A launch of several waves is slowed down behind the run of its CTAs.
+        # A launch of several waves is slowed down after the run of its CTAs.
         alone = record.get("alone_cycles", 0)
         self.stretch = self.cycles / alone if alone else 1.0
 

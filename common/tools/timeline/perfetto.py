@@ -113,7 +113,7 @@ def _counters(cta, process):
 
 
 def _flows(pending, threads, numbers):
-    """Arrows from what ended a wait to the wait. Both ends lie inside of a slice."""
+    """Arrows from the event that ended a wait to the wait. Both ends are inside of a slice."""
     made = []
     for segment in pending:
         target = threads.get(id(segment))

@@ -1,5 +1,5 @@
-"""`./workbook profile NN` in the simulator: runs a chapter's program, and shows where its time went,
-in the rows of profile.sh; beside another configuration, or beside a profile that was saved."""
+"""`./workbook profile NN` in the simulator: runs a chapter's program and shows where its time went,
+in the rows of profile.sh; next to another configuration, or next to a saved profile."""
 
 import json
 import os
@@ -178,7 +178,7 @@ def _save(path, found, console):
 
 
 def _check_comparable(name, timing, saved):
-    """Refuses a saved profile that says nothing beside a run of this program with this timing."""
+    """Refuses a saved profile that can't be compared with a run of this program with this timing."""
     if saved["program"] != name:
         raise WorkbookError(f"--against is a profile of {saved['program']}, not of {name}. Compare runs "
                             "of one program.", exit_code=2)
@@ -204,7 +204,7 @@ def _shape_text(shape):
 
 # -- what is printed -------------------------------------------------------------------------------
 def _width():
-    """Columns to fill; None where nobody's eyes are at the other end."""
+    """Columns to fill; None if the output is not a terminal."""
     if not sys.stdout.isatty():
         return None
     return max(shutil.get_terminal_size().columns, _NARROWEST)
@@ -303,7 +303,7 @@ def _reasons(role):
 
 
 def _wrapped(line, text, indent):
-    """`text` behind `line`; on a narrow terminal below it."""
+    """`text` after `line`; on a narrow terminal below it."""
     width = _width()
     if width is None or len(line) + len(text) <= width:
         return [line + text]

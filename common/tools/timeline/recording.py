@@ -52,7 +52,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an instruction stands: its opcode, the place that reports name, the most telling line
+    """Location of an instruction: its opcode, the place that reports name, the most telling line
     of the reader's, and the inlined calls, innermost first."""
 
     opcode: str
@@ -88,7 +88,7 @@ class Launch:
     the recorded clusters, and the places of instructions."""
 
     begin: dict
-    parts: list = field(default_factory=list)  # of clusters, decoded when somebody asks for them
+    parts: list = field(default_factory=list)  # of clusters, decoded on first use
     decoder: object = None
     places: dict = field(default_factory=dict)
     end: dict = None

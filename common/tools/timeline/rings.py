@@ -81,7 +81,7 @@ class _Finder:
         return found
 
     def _may_be_ring(self, at, full, empty):
-        """Two single barriers that have names of their own are no ring of one stage."""
+        """Two single barriers that have names of their own are not a ring of one stage."""
         if len(full) > 1:
             return True
         names = [self._name_in(self._naming_frame(self._frames(at[offset])), at[offset])
@@ -130,7 +130,7 @@ class _Finder:
 
     @staticmethod
     def _naming_frame(frames):
-        """The outermost line that stands in a function which initialises."""
+        """The outermost line inside a function which initialises."""
         inits = [frame for frame in frames if "init" in frame.function]
         return inits[-1] if inits else frames[0]
 

@@ -8,7 +8,7 @@ from .model import Role
 # A role's function has to take at least this share of its warps' time to name it. It is small: a warp
 # that has done its work waits for the others.
 _NAMING_SHARE = 0.005
-# What sets up, and CUDA's own functions (__syncwarp), are nobody's role.
+# Set-up functions, and CUDA's own (__syncwarp), do not name a role.
 _SET_UP = re.compile(r"init|prefetch|elect_one|^__")
 
 
@@ -52,7 +52,7 @@ def _role_name(warp, weights, cta, model):
     others = [weights[other] for other in weights if other != warp]
     best = None
     for path, weight in mine.items():
-        # A function that all warps are in (the dispatch, the set-up) names nobody's role.
+        # A function that all warps are in (the dispatch, the set-up) does not name a role.
         shared = all(_is_in(other, path) for other in others) and others
         outer = path[:-1]
         outer_shared = not outer or all(_is_in(other, outer) for other in others)

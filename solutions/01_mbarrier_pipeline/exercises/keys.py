@@ -12,7 +12,7 @@ def _of_first_cta(trace, *events, **fields):
 # 1.1: lab_01_phase_and_parity, count 3: two waits (parity 0, then 1) after each arrival.
 
 def _waits_after(trace, arrivals):
-    """{parity: passes?} of the two tests that follow so many arrivals."""
+    """{parity: passes?} of the two tests that follow this many arrivals."""
     waits = _of_first_cta(trace, "mbarrier_wait")[2 * arrivals:2 * arrivals + 2]
     return {wait.parity: wait.done for wait in waits}
 
@@ -26,7 +26,7 @@ def _parity_that_passes(trace, arrivals):
 
 
 def _next_arrival(trace, arrivals):
-    """The arrival after so many others: what it found in the barrier."""
+    """The arrival after this many others: the state that it found in the barrier."""
     return _of_first_cta(trace, "mbarrier_arrive")[arrivals]
 
 
@@ -88,7 +88,7 @@ def producer_tile_5(trace):
 
 
 def _barrier_of_tile_0(trace, warp):
-    """Where the barrier lies that a warp waits on for tile 0."""
+    """Offset of the barrier that a warp waits on for tile 0."""
     return _of_first_cta(trace, "mbarrier_wait", warp=warp)[0].barrier_offset
 
 

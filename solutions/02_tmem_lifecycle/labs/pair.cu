@@ -72,7 +72,7 @@ __global__ __cluster_dims__(kPair, 1, 1) void pair(const __grid_constant__ MmaLa
     ptx::fence_mbarrier_init();
   }
   __syncwarp();           // the cluster's barrier is .aligned
-  ptx::cluster_arrive();  // nobody signals a barrier of the other CTA before it is there
+  ptx::cluster_arrive();  // no CTA signals the other's barrier before it is initialised
   ptx::cluster_wait();
   if (threadIdx.x / ptx::kWarpThreads == kMmaWarp) return load_and_multiply(args, shared, rank);
   read_d(args, shared, begin);

@@ -10,7 +10,7 @@
 
 namespace bw {
 
-/// Where the bytes of a K-major tile of `row_bytes` bytes a row lie: core matrices first along K,
+/// Offsets in a K-major tile of `row_bytes` bytes a row: core matrices first along K,
 /// then down the rows.
 template <uint32_t row_bytes>
 struct PlainOperand {

@@ -13,7 +13,7 @@ namespace bw {
 
 using OverlappedRoles = HandWrittenRoles<4, 2, Release::kAfterTheLoad>;
 
-/// Two of the three roles anew.
+/// New versions of two of the three roles.
 struct ContextRoles : OverlappedRoles {
   static constexpr OutputPipelineConfig kOutput{kNumAccumulators, Tile::kN, /*cta_group=*/1};
   using MmaWarp = MmaWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;

@@ -35,11 +35,11 @@ struct HandWrittenRoles {
   using Input = ProducerConsumerPipeline<NumInputStages>;           ///< the input ring
   using Accumulators = ProducerConsumerPipeline<num_accumulators>;  ///< the ring of accumulators
   using Tmem = TmemAllocation<1>;  ///< the allocation of tensor memory
-  /// The barrier behind which the address of tensor memory may be read.
+  /// The barrier after which the address of tensor memory may be read.
   using TmemReady = WarpGroupBarrier<TileRoles::kMmaThreads + TileRoles::kEpilogueThreads, 1>;
   static constexpr int kNumAccumulators = num_accumulators;  ///< accumulators of the ring
 
-  /// What lies in the CTA's shared memory.
+  /// Contents of the CTA's shared memory.
   struct alignas(1024) SharedStorage {
     uint8_t a[NumInputStages][Tile::kABytes];              ///< tiles or rows of A
     uint8_t b[NumInputStages][Tile::kBBytes];              ///< tiles or rows of B

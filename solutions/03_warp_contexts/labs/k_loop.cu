@@ -2,8 +2,8 @@
 /// Lab: the K loop. One thread loads a K block, waits, multiplies, waits, and goes on to the next
 /// block; then all threads read the accumulator. There are no roles, and nothing overlaps.
 ///
-/// New against chapter 2: several MMAs add up in one accumulator, and the same two mbarriers are
-/// used once for every K block, so that their parity matters again.
+/// New compared with chapter 2: several MMAs add up in one accumulator, and the same two mbarriers
+/// are used once for every K block, so that their parity matters again.
 
 #include <cstdint>
 

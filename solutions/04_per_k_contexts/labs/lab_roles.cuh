@@ -27,7 +27,7 @@ __device__ __forceinline__ void add_scaled(float (&sum)[columns], int first,
 /// EpilogueKStage, `a_scales` the stage's scales in shared memory, `b_scales` a BScalePair.
 template <class Config, class Promotion>
 struct LabRoles : BlockwiseTileRoles<Config> {
-  using SharedStorage = typename Config::SharedStorage;  ///< what lies in the CTA's shared memory
+  using SharedStorage = typename Config::SharedStorage;  ///< contents of the CTA's shared memory
 
   /// What the epilogue warps do.
   __device__ __forceinline__ void write() const {

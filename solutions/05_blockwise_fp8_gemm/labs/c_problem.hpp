@@ -100,7 +100,7 @@ struct LoadOrderArguments {
   uint32_t columns;  ///< of C
   uint32_t tiles;    ///< along N
   uint32_t k_blocks;  ///< operand blocks of a tile
-  float beta;         ///< factor of the residual C; 0: there is no C
+  float beta;         ///< factor of the residual C; 0: no C
   uint32_t in_order;  ///< 0: C's warp asks whenever it can
 
   /// First row of the CTA.
@@ -144,7 +144,7 @@ struct LoadOrderOptions {
   int64_t m = 256;    ///< rows of A, C and D
   int64_t n = 2048;   ///< rows of B, columns of C and D
   int64_t k = 256;    ///< columns of A and B
-  double beta = 0.5;  ///< factor of the residual C; 0: there is no C
+  double beta = 0.5;  ///< factor of the residual C; 0: no C
   int order = 0;      ///< 0: operands first, 1: as it happens
 
   /// Adds the options to a command line.

@@ -28,7 +28,7 @@ struct CSlice {
   static constexpr int kChunkColumns = kChunkBytes / sizeof(uint16_t);
   static constexpr int kChunks = kRowBytes / kChunkBytes;  ///< chunks of a row
 
-  /// Where chunk `chunk` of row `row` lies in a slice.
+  /// Offset of chunk `chunk` of row `row` in a slice.
   static __device__ __forceinline__ uint32_t offset(uint32_t row, int chunk) {
     return swizzled_offset(Swizzle::k128B, row * kRowBytes + chunk * kChunkBytes);
   }
@@ -47,7 +47,7 @@ struct CArguments {
   uint16_t* d_data;  ///< D in global memory
   uint32_t rows;     ///< of C
   uint32_t columns;  ///< of C
-  float beta;        ///< factor of the residual C; 0: there is no C
+  float beta;        ///< factor of the residual C; 0: no C
 
   /// First row of the CTA.
   __device__ __forceinline__ int32_t first_row() const { return blockIdx.x * CSlice::kRows; }

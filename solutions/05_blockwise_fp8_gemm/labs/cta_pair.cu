@@ -2,9 +2,9 @@
 /// Lab: a pair of CTAs multiplies together. The whole kernel twice: one CTA with tiles of
 /// 128 × 128, or a pair whose one MMA is 256 × 128 and takes half of B's rows from each CTA.
 ///
-/// New against whole_gemm: cta_group 2. Each CTA loads and holds half of B; the leader's barriers
-/// speak for both, its MMA warp issues for both, and its commit tells both epilogues. Two pairs
-/// side by side share A by multicast besides.
+/// New compared with whole_gemm: cta_group 2. Each CTA loads and holds half of B; the leader's
+/// barriers serve both, its MMA warp issues for both, and its commit signals both epilogues. Two
+/// pairs side by side also share A by multicast.
 
 #include "solutions/05_blockwise_fp8_gemm/labs/gemm_lab.hpp"
 

@@ -29,7 +29,7 @@ constexpr int64_t kElements = 1 << 16;
 /// values[i] = 3 · values[i] + 1, modulo 2^32.
 __global__ void step_kernel(uint32_t* values) {
   __shared__ SharedMemBarrier barrier;
-  if (threadIdx.x == 0) {  // needs nothing from other grids: may run beside the predecessor
+  if (threadIdx.x == 0) {  // needs nothing from other grids: may overlap the predecessor
     barrier.init(kThreads);
     ptx::fence_mbarrier_init();
   }

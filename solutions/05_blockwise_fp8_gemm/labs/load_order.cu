@@ -1,9 +1,9 @@
 /// \file
-/// Lab: two loading warps, and who goes first. D = beta · C + (sums of A's rows): the sums stand in
-/// for the MMAs, so that a tile has operands, which the result waits for, and a C, which is needed
+/// Lab: two loading warps, and their order. D = beta · C + (sums of A's rows): the sums replace
+/// the MMAs, so that a tile has operands, which the result waits for, and a C, which is needed
 /// at its end only.
 ///
-/// New against c_ring: a second ring with a loading warp of its own, and LoadOrderBarrier, by which
+/// New over c_ring: a second ring with a loading warp of its own, and LoadOrderBarrier, by which
 /// C's warp lets the operands of a tile go first. With `--phases 1 --k 64` the load warp announces
 /// the next tile before C's warp has seen the last announcement: one barrier can't hold both.
 

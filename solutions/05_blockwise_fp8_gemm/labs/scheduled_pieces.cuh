@@ -45,7 +45,7 @@ constexpr uint32_t kWorkerThreads = ptx::kWarpThreads;
 /// Workers and the scheduler's warp.
 constexpr uint32_t kPieceThreads = kWorkerThreads + ptx::kWarpThreads;
 
-/// What lies in shared memory.
+/// Contents of shared memory.
 template <class Scheduler>
 struct PieceShared {
   typename Scheduler::Message messages[Scheduler::kNumStages];  ///< which piece comes next

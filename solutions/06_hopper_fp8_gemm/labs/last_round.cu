@@ -1,5 +1,5 @@
 /// \file
-/// Lab: who computes what when the last round of pieces is divided along K. A thread stands in for
+/// Lab: the division of work when the last round of pieces is divided along K. A thread replaces
 /// each cluster and marks the K blocks that StreamKSchedule gives it; nothing is multiplied, so
 /// that it runs anywhere.
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Who takes part in a comparison: our configurations and cuBLASLt's algorithms, each verified
+/// The entrants of a comparison: our configurations and cuBLASLt's algorithms, each verified
 /// before anything is timed.
 
 #include <optional>

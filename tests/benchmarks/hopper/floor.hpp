@@ -60,8 +60,8 @@ struct SharedRate {
 /// L2 nor power does, and on all.
 std::vector<SharedRate> measure_shared_rates();
 
-/// What becomes of a small product beside a large one, 2^distance apart, in an FP8 accumulation
-/// that ends with the large one's negative: the small one's share that is left (1: exact, 0: lost).
+/// Remaining share of a small product next to a large one, 2^distance apart, in an FP8
+/// accumulation that ends with the large one's negative (1: exact, 0: lost).
 struct AccumulationBits {
   int distance;
   double within;     ///< both products, 1 element apart, in one wgmma

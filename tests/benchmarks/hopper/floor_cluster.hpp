@@ -65,7 +65,7 @@ class BoxMatrix {
  public:
   BoxMatrix() : matrix_(repeated()) {}
 
-  /// For boxes that so many CTAs share.
+  /// For boxes that `cluster` CTAs share.
   CUtensorMap map(int cluster) const {
     return make_tensor_map({.name = "boxes",
                             .data = matrix_.data(),

@@ -1,6 +1,6 @@
 """The machine code of the floor's wgmma loops: floor_code_test.py <program> <nvcc>.
 
-ptxas drops an MMA whose sum nobody reads, and then the loop measures nothing. Every loop must hold
+ptxas drops an MMA whose sum is never read, and then the loop measures nothing. Every loop must hold
 each MMA of its source, 4 K blocks of 4 MMAs, no more and no fewer, between one WARPGROUP.ARRIVE and
 one wait; nothing may be spilled or serialised."""
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The bare wgmma loop of the measurements: two warpgroups multiply operands that already lie in
+/// The bare wgmma loop of the measurements: two warpgroups multiply operands that are already in
 /// shared memory, and nothing else.
 
 #include <cstdint>

@@ -21,7 +21,7 @@ constexpr int kStages = 10;
 template <int n>
 constexpr int kSharedBytes = kMmaTileBytes<n> + kStages* kBoxBytes + 1024;
 
-/// The wgmma loop on operands that stay where they are, while TMA writes boxes beside them at the
+/// The wgmma loop on operands that stay in place, while TMA writes boxes elsewhere at the
 /// ring's pace: the two share nothing but the shared memory's bandwidth. All `blocks` K blocks take
 /// less time than all boxes.
 template <int n, bool a_in_registers>
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     box_times[blockIdx.x] = ring.consume();
   }
   __syncthreads();
-  ptx::cluster_arrive();  // nobody leaves while others may still arrive here
+  ptx::cluster_arrive();  // no CTA exits while others may still arrive here
   ptx::cluster_wait();
 }
 
@@ -72,7 +72,7 @@ SharedRate measure(const BoxMatrix& matrix, int bytes_per_clock, int most_ctas) 
               (a_in_registers ? "registers" : "shared memory");
   rate.multiprocessors = launch.ctas();
   rate.wanted_bytes_per_clock = bytes_per_clock;
-  constexpr double kPerMma = 4096.0 / n;  // bytes of A per clock beside 64 of B
+  constexpr double kPerMma = 4096.0 / n;  // bytes of A per clock, plus 64 of B
   rate.read_bytes_per_clock = 64 + (a_in_registers ? 0 : kPerMma);
   for (int run = 0; run < kWarmUps + kLaunches; ++run) {
     launch.run(matrix.map(kCluster), options, reinterpret_cast<const uint4*>(operands.data()),

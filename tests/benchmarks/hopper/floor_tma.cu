@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) ring.produce(&map);
   if (threadIdx.x == 32) times[blockIdx.x] = ring.consume();
   __syncthreads();
-  ptx::cluster_arrive();  // nobody leaves while others may still arrive here
+  ptx::cluster_arrive();  // no CTA exits while others may still arrive here
   ptx::cluster_wait();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The times of a third contestant that can't run here, measured elsewhere beside cuBLASLt: a table
+/// The times of a third contestant that can't run here, measured elsewhere with cuBLASLt: a table
 /// with the columns m, n, k, PEER_warm_us, PEER_cold_us, cublaslt_warm_us and cublaslt_cold_us,
 /// whatever PEER is called; those of ours, and of anything that isn't a time, are passed over.
 
@@ -28,8 +28,8 @@ struct PeerRatios {
 /// The table.
 class PeerTimes {
  public:
-  /// Throws Error, with the file and the line, where a column is missing, a shape stands twice, or
-  /// a field isn't a positive number.
+  /// Throws Error, with the file and the line, for a missing column, a repeated shape, or
+  /// a field that isn't a positive number.
   explicit PeerTimes(const CsvTable& table);
 
   /// What the peer is called.

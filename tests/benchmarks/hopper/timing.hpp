@@ -51,7 +51,7 @@ class CacheFlush {
 
 /// Device time only: runs every contestant `warm_ups` times, then `repeats` rounds in which each of
 /// them is launched once, in turn, so that all see the same clocks and temperatures, each round
-/// beginning with the next one. Each launch stands alone between two events, queued behind a kernel
+/// beginning with the next one. Each launch is alone between two events, queued after a kernel
 /// that only waits, so that the host's part of a launch isn't measured; with `flush` the L2 cache
 /// is flushed before each.
 std::vector<Times> time_queued_launches(const std::vector<Launch>& contestants, int warm_ups,

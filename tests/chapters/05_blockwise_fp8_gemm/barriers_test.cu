@@ -1,5 +1,5 @@
 /// \file
-/// EpiLoadPipeline and LoadOrderBarrier: who waits for whom, and how far one side may be ahead.
+/// EpiLoadPipeline and LoadOrderBarrier: the waits, and how far one side may be ahead.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -70,7 +70,7 @@ std::vector<Measured> measure(const Case& shape) {
   return all;
 }
 
-/// Prints what the model chooses and what is fastest; the ratio of their cycles.
+/// Prints the model's choice and the fastest configuration; the ratio of their cycles.
 double compare(const Case& shape, bool every) {
   const auto multiprocessors = static_cast<int>(shape.multiprocessors);
   bw::sim::cudart::Runtime::instance().device().settings().sm_count = shape.multiprocessors;

@@ -54,8 +54,8 @@ struct Strides {
   int64_t a, b, a_scales, b_scales, c, d;
 };
 
-/// D of the problem with its rows `strides.d` apart, all matrices laid out with these strides. What
-/// lies between the rows is NaN in the inputs and has all bits set in D before the GEMM.
+/// D of the problem with its rows `strides.d` apart, all matrices laid out with these strides. The
+/// gaps between the rows are NaN in the inputs and have all bits set in D before the GEMM.
 std::vector<Bf16> padded_result(const BlockwiseProblem& problem, const Strides& strides) {
   const int64_t m = problem.m, n = problem.n, k = problem.k;
   constexpr Fp8E4m3 kNanFp8{0x7f};

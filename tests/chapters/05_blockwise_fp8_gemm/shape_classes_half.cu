@@ -1,5 +1,5 @@
 /// \file
-/// MMA_M = 64, every N beside those of the library.
+/// MMA_M = 64, every N except those of the library.
 #include "solutions/05_blockwise_fp8_gemm/instantiate_kernel.cuh"
 #include "tests/chapters/05_blockwise_fp8_gemm/shape_classes.hpp"
 

@@ -1,5 +1,5 @@
 /// \file
-/// Pairs, every N beside those of the library: multiples of 32.
+/// Pairs, every N except those of the library: multiples of 32.
 #include "solutions/05_blockwise_fp8_gemm/instantiate_kernel.cuh"
 #include "tests/chapters/05_blockwise_fp8_gemm/shape_classes.hpp"
 

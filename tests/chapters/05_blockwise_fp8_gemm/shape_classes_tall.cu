@@ -1,5 +1,5 @@
 /// \file
-/// MMA_M = 128, every N beside those of the library: multiples of 16 that touch at most two B-scale
+/// MMA_M = 128, every N except those of the library: multiples of 16 that touch at most two B-scale
 /// blocks.
 #include "solutions/05_blockwise_fp8_gemm/instantiate_kernel.cuh"
 #include "tests/chapters/05_blockwise_fp8_gemm/shape_classes.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// Every shape of the contract, each as a kernel of its own, against the float64 reference.
+/// Every shape of the contract, each as a kernel of its own, compared with the float64 reference.
 #include "tests/chapters/05_blockwise_fp8_gemm/shape_classes.hpp"
 
 #include <gtest/gtest.h>
@@ -68,9 +68,9 @@ TEST_P(ShapeClasses, RaggedProblemIsRight) {
                   Fill::kNormal);
 }
 
-/// Numbers of K blocks, of which the last is cut where K is no multiple of 128: whole groups, a
+/// Numbers of K blocks, with a cut last block where K is not a multiple of 128: whole groups, a
 /// group that is not full at the end of each tile, more stages than the ring has, and clusters that
-/// compute several tiles, so that the next one's first group comes behind an incomplete one.
+/// compute several tiles, so that the next one's first group follows an incomplete one.
 TEST(GroupedKBlocks, AnyNumberOfThemIsRight) {
   for (const GemmKernel& kernel : all_classes()) {
     if (kernel.traits.k_group_size == 1) continue;
@@ -110,7 +110,7 @@ TEST(ShippedAndTested, CoverEveryClusterOfEveryMma) {
   }
 }
 
-/// Most B-scale blocks that a tile of `mma_n` columns touches, wherever it lies.
+/// Most B-scale blocks that a tile of `mma_n` columns touches, at any position.
 int64_t most_b_scale_blocks(int64_t mma_n) {
   constexpr int64_t kBlock = 128;
   int64_t most = 0;

@@ -20,7 +20,7 @@ class GuardedOutput {
 
   Bf16* d() { return memory_.data() + kGuard; }
 
-  /// Fails if anything was written that isn't D's, nor lies between a row's last element and the
+  /// Fails if anything was written that isn't D's, nor is between a row's last element and the
   /// next multiple of 16 bytes.
   void expect_rest_untouched() const {
     constexpr int64_t kElements = 16 / sizeof(Bf16);

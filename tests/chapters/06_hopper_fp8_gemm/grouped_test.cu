@@ -1,6 +1,6 @@
 /// \file
-/// Several products in one launch, in both layouts, against float64: products without rows, blocks
-/// that are nobody's, counts that no product has, and arguments that are refused.
+/// Several products in one launch, in both layouts, compared with float64: products without rows,
+/// blocks without a product, invalid counts, and arguments that are refused.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace bw::hopper {
 namespace {
 
 constexpr cudaStream_t kDefaultStream = nullptr;
-constexpr uint16_t kPoison = 0xffff;  ///< an element of D that nobody has written
+constexpr uint16_t kPoison = 0xffff;  ///< an unwritten element of D
 
 class Grouped : public testing::Test {
  protected:
@@ -85,7 +85,7 @@ TEST_F(Grouped, OneProductIsAGemm) {
 }
 
 TEST_F(Grouped, MaskedProductsOfManyTilesAreRight) {
-  // More tiles of few rows than CTAs that fit at once: some have several, one after the other.
+  // More tiles of few rows than CTAs that fit at once: some have several, in sequence.
   const int64_t multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   constexpr int64_t kGroups = 9, kTileColumns = 64, kMostCtas = 4;
   const int64_t tiles = multiprocessors * kMostCtas / kGroups + 1;

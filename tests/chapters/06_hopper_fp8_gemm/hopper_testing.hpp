@@ -30,7 +30,7 @@ namespace bw {
 
 constexpr cudaStream_t kDefaultStream = nullptr;
 constexpr int kPoisonByte = 0xff;
-constexpr uint16_t kPoison = 0xffff;  ///< an element of D that nobody has written
+constexpr uint16_t kPoison = 0xffff;  ///< an unwritten element of D
 
 /// What is for a GPU, or for the simulator: there a test takes shapes that two cores compute within
 /// a second, on a machine of few multiprocessors (simulated_machine.cpp).

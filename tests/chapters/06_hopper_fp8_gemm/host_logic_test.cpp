@@ -92,7 +92,7 @@ TEST(Choice, DoesNotDependOnEarlierCalls) {
   EXPECT_EQ(choose(4096, 7168, 2048), first);
 }
 
-/// Arguments that would be accepted, with addresses that nobody reads.
+/// Arguments that would be accepted, with addresses that are never read.
 BlockwiseFp8GemmArguments plausible_arguments() {
   auto* address = reinterpret_cast<void*>(uintptr_t{1} << 20);
   BlockwiseFp8GemmArguments arguments{};

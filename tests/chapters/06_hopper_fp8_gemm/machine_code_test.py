@@ -47,7 +47,7 @@ LEAST_ALTERNATING_OF_TWO = 0.65
 # Small tiles wait for memory.
 WIDE_MMA = re.compile(r"QGMMA\.64x(128|192|256)x32")
 MOST_IN_ONE_BANK = 0.3
-# Where lanes hold B-scales, one K block of many loads the next ones, behind a branch. If ptxas makes
+# Where lanes hold B-scales, one K block of many loads the next ones, after a branch. If ptxas makes
 # it into predicates instead, the warp waits for the load at once, and its addresses are computed in
 # every K block: that cost 2 to 9 %. (Tiles of 128 x 256 have another way, and a lap of the ring has
 # one such load, whatever its condition.)
@@ -71,7 +71,7 @@ FIELDS = ["tile_m", "tile_n", "mma_n", "warpgroups_along_n", "stages", "cluster_
           "fences_together", "swap_ab", "resident_ctas", "two_products", "grouped", "laps"]
 INSTRUCTION_OR_LABEL = re.compile(r"^(\.L\w+):|/\*[0-9a-f]{4,}\*/\s+(.*?);", re.M)
 
-# A store that releases comes behind a barrier; after a load that acquires, L1 is forgotten.
+# A store that releases follows a barrier; after a load that acquires, L1 is invalidated.
 RELEASE = (r"MEMBAR\.\w+\.GPU\b", r"STG\.E\.STRONG\.GPU\b")
 ACQUIRE = (r"LDG\.E\.STRONG\.GPU\b", r"CCTL\.IVALL\b")
 MOST_BETWEEN = 3  # instructions
@@ -106,7 +106,7 @@ def count_dividing_configs(program):
 
 
 def copied_scales(code):
-    """Copies of what a load of scales behind the first MMA brings, right behind the load."""
+    """Copies of the data of a load of scales after the first MMA, right after the load."""
     instructions = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(.*?);", code)
     first = next(i for i, text in enumerate(instructions) if "QGMMA" in text)
     found = []

@@ -1,5 +1,5 @@
 /// \file
-/// The error of every configuration against cuBLASLt's on the same inputs.
+/// The error of every configuration compared with cuBLASLt's on the same inputs.
 #include <cmath>
 
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
@@ -19,7 +19,7 @@ double upper_tail(int64_t count, int64_t total) {
   return probability;
 }
 
-/// Fails if `ours` is so much larger than the peer's count that the two can't have the same mean:
+/// Fails if `ours` exceeds the peer's count by so much that the two can't have the same mean:
 /// of two Poisson counts with one mean each event is ours with a probability of one half.
 void expect_no_more(int64_t ours, int64_t peers) {
   constexpr double kLeastLikely = 1e-4;
@@ -40,7 +40,7 @@ class PeerError : public HopperTest {};
 
 TEST_F(PeerError, IsNoWorseThanCublasLts) {
   constexpr double kMostOfPeer = 1.02;
-  // Besides what is allowed, a fifth of the accumulation's part of it: more elements to count.
+  // On top of what is allowed, a fifth of the accumulation's part of it: more elements to count.
   constexpr double kStrictAccumulationError = kHopperAccumulationError / 5;
   struct Case {
     int64_t m, n, k;

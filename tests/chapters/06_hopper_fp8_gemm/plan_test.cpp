@@ -51,7 +51,7 @@ TEST_F(Plan, LaunchesAreBitIdentical) {
         ASSERT_TRUE(same_bits(launch_once(on_device, plan), first))
             << "launch " << launch << " differs from the first";
       }
-      // One behind the other, with nothing between them.
+      // One after the other, with nothing between them.
       on_device.poison_d();
       for (int launch = 0; launch < launches; ++launch) plan.launch(kDefaultStream);
       ASSERT_TRUE(same_bits(on_device.download_d<Bf16>(), first));

@@ -1,7 +1,7 @@
 """The program of chapter 6 as its user sees it: program_test.py <program> [<unittest names>].
 
-The one for a GPU (its name ends with _gpu) skips the tests of results where there is no Hopper GPU,
-and those of the refusal where there is one. The other runs on the simulated H100."""
+The one for a GPU (its name ends with _gpu) skips the tests of results without a Hopper GPU,
+and those of the refusal with one. The other runs on the simulated H100."""
 
 import subprocess
 import sys

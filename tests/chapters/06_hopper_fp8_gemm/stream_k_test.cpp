@@ -1,5 +1,5 @@
 /// \file
-/// How the last round of pieces is divided along K: who computes what, and who adds it.
+/// How the last round of pieces is divided along K: owners, helpers, and the final sum.
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ std::string fault_of_order(const Case& c, const StreamKSchedule& schedule) {
   return "";
 }
 
-/// What is wrong with the numbers of partial sums, and with how much each cluster has to do.
+/// Faults in the numbers of partial sums, and in each cluster's share of the work.
 std::string fault_of_shares(const Case& c, const StreamKSchedule& schedule) {
   std::set<uint32_t> numbers;
   uint64_t longest = 0;  // of the last round

@@ -1,5 +1,5 @@
 /// \file
-/// Which parts of K belong to an element of D: against a walk over all that the clusters compute.
+/// The parts of K of an element of D, compared with a walk over all that the clusters compute.
 #include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 /// \file
-/// The model of the tensor cores against a GPU: single wgmma steps, and whole matrices.
+/// The model of the tensor cores compared with a GPU: single wgmma steps, and whole matrices.
 #include <algorithm>
 #include <bit>
 #include <cstdio>

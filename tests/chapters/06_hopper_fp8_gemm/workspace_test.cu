@@ -27,7 +27,7 @@ class GuardedWorkspace {
     first_flag_ = flags - memory_.data();
   }
 
-  /// Makes NaNs of all partial sums: who adds one before it is there gets a NaN.
+  /// Makes NaNs of all partial sums: adding one before it is there gives a NaN.
   void poison_partial_sums() {
     check_cuda(cudaMemset(memory_.data() + kGuard, kPoisonByte, first_flag_ - kGuard), "poison");
   }

@@ -16,7 +16,7 @@ enum class Element : uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, b1, f32, s32
 [[nodiscard]] const char* name_of(Element element);
 [[nodiscard]] unsigned bits_of(Element element);
 
-/// How an operand lies in shared memory; swizzle as the descriptor's field has it.
+/// Layout of an operand in shared memory; `swizzle` is the value of the descriptor's field.
 struct Layout {
   unsigned swizzle = 1;  ///< 0 none, 1 128 bytes, 2 64 bytes, 3 32 bytes
   bool mn_major = false;

@@ -9,7 +9,7 @@ namespace {
 /// A binary floating-point format without its sign.
 struct Format {
   int exponent_bits, fraction_bits;
-  int padding_bits = 0;  ///< below the fraction: tf32 stands in the upper bits of a word
+  int padding_bits = 0;  ///< below the fraction: tf32 takes the upper bits of a word
 
   [[nodiscard]] int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
@@ -32,7 +32,7 @@ Format format_of(Element element) {
   }
 }
 
-/// Exponents of 2 around which a format's values lie.
+/// Exponents of 2 around which a format's values are spread.
 int spread_exponent(Spread spread, const Format& format, RandomBits& random) {
   constexpr int kWide = 30;
   constexpr std::array<int, 8> kApart = {0, 0, -6, -7, -13, -24, -25, -28};

@@ -1,6 +1,6 @@
 /// \file
-/// What a load, a wait or a copy takes behind stores that have not left the SM, and what copies out
-/// of shared memory take: for one SM and for all, in step.
+/// Duration of a load, a wait or a copy after stores that have not left the SM, and of copies out
+/// of shared memory: for one SM and for all, in step.
 
 #include <array>
 #include <cstdint>

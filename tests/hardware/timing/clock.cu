@@ -1,5 +1,5 @@
 /// \file
-/// The SM's clock while the SMs are busy: cycles of a kernel beside its wall time.
+/// The SM's clock while the SMs are busy: cycles of a kernel and its wall time.
 
 #include <algorithm>
 #include <string>
@@ -31,10 +31,10 @@ enum class Work { wait, fma, mma };
 struct Load {
   uint32_t busy;    ///< CTAs
   uint32_t blocks;  ///< of work
-  uint32_t pause;   ///< cycles behind each block
-  uint32_t data;    ///< bits that operands have at random
-  /// Whether each CTA begins at another time, and of its pauses two and two are `pause` in the mean
-  /// only: no two SMs stay in step, but all take as long. `blocks` is even.
+  uint32_t pause;   ///< cycles after each block
+  uint32_t data;    ///< random bits in the operands
+  /// Whether each CTA begins at another time, and its pauses average `pause` only over each pair of
+  /// them: no two SMs stay in step, but all take equally long. `blocks` is even.
   bool apart = false;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The SM's clock, read where it stands.
+/// Reads of the SM's clock that the compiler does not move.
 
 #include <cstdint>
 

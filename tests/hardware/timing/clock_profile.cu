@@ -1,7 +1,7 @@
 /// \file
-/// The SM's clock from the first MMA of a launch on and behind the last one, as a part of what it
-/// is before: each SM reads its clock and the time at the same places. How high a GPU's clock is at
-/// rest differs by some per cent from minute to minute.
+/// The SM's clock from the first MMA of a launch until after the last one, relative to the clock
+/// before: each SM reads its clock and the time at the same points. A GPU's clock at rest varies
+/// by some per cent from minute to minute.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +30,7 @@ constexpr uint32_t kMostN = 256;
 constexpr uint32_t kOperandBytes = (2 * kMmaRows + kMostN) * kMmaRowBytes;
 constexpr uint32_t kAllShared = 200 * 1024;  // one CTA an SM
 constexpr uint32_t kRandom = 0xf7f7f7f7;     // e4m3 without NaN
-/// The tensor core is busy for so long with a block of both warpgroups' MMAs.
+/// Cycles that the tensor core is busy with a block of both warpgroups' MMAs.
 constexpr uint32_t kBlockCycles = 512;
 /// Cycles of a launch before its first MMA; how high the clock is otherwise, its second half says.
 constexpr int64_t kBeforeFirst = 6000;
@@ -40,15 +40,15 @@ struct Course {
   uint32_t sms;                     ///< CTAs
   uint32_t rounds = 1;              ///< of `blocks` and `rest`
   uint32_t blocks = 64;             ///< of MMAs
-  uint32_t rest = 0;                ///< cycles behind the blocks of a round
-  uint32_t pause = 0;               ///< cycles behind each block
-  uint32_t data = kRandom;          ///< bits that operands have at random
-  uint32_t launches = 1;            ///< one behind the other; the last one counts
-  uint32_t copies = 0;              ///< of kCopyBytes each, from the L2 cache beside the MMAs
+  uint32_t rest = 0;                ///< cycles after the blocks of a round
+  uint32_t pause = 0;               ///< cycles after each block
+  uint32_t data = kRandom;          ///< random bits in the operands
+  uint32_t launches = 1;            ///< in a row; the last one counts
+  uint32_t copies = 0;              ///< of kCopyBytes each, from L2 during the MMAs
   const uint8_t* source = nullptr;  ///< of copies: kSourceBytes for each CTA
 };
 
-/// An SM's clock beside the time.
+/// An SM's clock and the time, read together.
 struct Moment {
   uint64_t nanoseconds;
   int64_t cycle;
@@ -59,7 +59,7 @@ constexpr uint32_t kCopyBytes = 16 * 1024;
 constexpr uint32_t kSlots = 4;  // of copies in flight
 constexpr uint32_t kSourceBytes = kSlots * kCopyBytes;
 
-/// Whether the clock is read behind this block: behind block 2, 4, 8 ...
+/// Whether the clock is read after this block: after block 2, 4, 8 ...
 __host__ __device__ constexpr bool is_read_behind(uint32_t block) {
   return block >= 2 && (block & (block - 1)) == 0;
 }
@@ -77,7 +77,7 @@ __device__ void wait_until(int64_t end) {
   }
 }
 
-/// One thread: keeps copies in flight until there have been so many.
+/// One thread: keeps copies in flight until it has issued `copies` of them.
 __device__ void copy(uint32_t place, const uint8_t* source, uint32_t copies,
                      uint64_t (&barriers)[kSlots]) {
   const auto load = [&](uint32_t slot) {
@@ -179,14 +179,14 @@ __global__ void fill(uint32_t* words) {
   words[blockIdx.x * blockDim.x + threadIdx.x] = hash(blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-/// Keeps SMs from resting, and the queue full, for so many nanoseconds.
+/// Keeps SMs from resting, and the queue full, for `length` nanoseconds.
 __global__ void keep_busy(uint64_t length) {
   const uint64_t begin = nanoseconds();
   while (nanoseconds() - begin < length) {
   }
 }
 
-/// Sums of what lies between moment i and i + 1, of all SMs. The first is before the MMAs; in
+/// Sums over all SMs of the interval from moment i to i + 1. The first is before the MMAs; in
 /// the second CTAs wait for all their warps.
 struct Part {
   double cycles = 0, nanoseconds = 0;
@@ -245,7 +245,7 @@ void add_profile(Results& results, const std::string& name, const std::string& p
     from = block;
   }
   if (course.rest == 0) return;
-  ++part;  // what lies before the first row of the rest
+  ++part;  // all before the first row of the rest
   from = 0;
   for (uint32_t at = kFirstOfRest; at <= course.rest; at *= 2) {
     add("rest", from, at);

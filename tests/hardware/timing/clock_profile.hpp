@@ -6,7 +6,7 @@
 
 namespace bw::timing {
 
-/// The SM's clock from the first MMA on, and behind the last.
+/// The SM's clock from the first MMA on, and after the last.
 void measure_clock_profile(Results& results);
 
 }  // namespace bw::timing

@@ -11,7 +11,7 @@
 
 namespace bw::timing {
 
-/// Launches `ctas` CTAs of `threads` threads in clusters of `cluster_ctas`, behind what is in the
+/// Launches `ctas` CTAs of `threads` threads in clusters of `cluster_ctas`, after what is in the
 /// stream.
 template <class... Parameters, class... Arguments>
 void launch_clusters_on(cudaStream_t stream, void (*kernel)(Parameters...), uint32_t ctas,

@@ -1,6 +1,6 @@
 /// \file
-/// How a kernel begins whose code no cache near the SMs has kept: code that lies far behind the
-/// kernel's beginning, and roles that read parameters while all of them fetch code.
+/// Start of a kernel whose code is in no cache near the SMs: code that is far from the kernel's
+/// beginning, and roles that read parameters while all of them fetch code.
 
 #include <array>
 #include <cstdint>
@@ -36,8 +36,8 @@ __global__ void other_program(float a, float* sink) {
   keep_sums(sums, sink);
 }
 
-/// Half a megabyte of other programs, twice: behind less than that a GPU keeps some of a kernel
-/// that ran before. In the simulator some of them are enough, and one warp of each SM.
+/// Half a megabyte of other programs, twice: after less than that a GPU keeps some of a kernel
+/// that ran before. In the simulator some of them suffice, with one warp on each SM.
 void run_other_programs() {
   const uint32_t threads = (is_simulated() ? 1 : 4) * kWarpThreads;
   const auto run = [&]<int... programs>(std::integer_sequence<int, programs...>) {
@@ -63,7 +63,7 @@ std::vector<double> cold_paths(size_t ctas, const std::vector<std::pair<uint32_t
       });
 }
 
-/// A path of so many lines of code, of eight instructions each that wait for each other.
+/// A path of `lines` lines of code, each with eight instructions that wait for each other.
 template <uint32_t lines>
 __device__ __forceinline__ void slow_lines(float& sum, float a, float b) {
   constexpr uint32_t kLineInstructions = 128 / kInstructionBytes;
@@ -79,7 +79,7 @@ __device__ __forceinline__ void write_paths(uint32_t* out, const uint32_t* stamp
     if (i < blockDim.x / kWarpThreads || i >= kWarps) out[blockIdx.x * kStamps + i] = stamps[i];
 }
 
-// ---- Code that lies far behind the kernel's beginning
+// ---- Code far from the kernel's beginning
 
 /// One warp, which jumps over `kib` KiB of code and goes on for 2 KiB.
 template <uint32_t kib>
@@ -89,7 +89,7 @@ __global__ void far_code(uint32_t* out, uint32_t warps, float a, float* sink) {
   float sums[kChains];
   begin_sums(sums, a);
   stamp(stamps + warp);
-  if (warp >= warps) {  // nobody
+  if (warp >= warps) {  // no warp
     straight<kib * 1024 / kInstructionBytes>(sums, a, 2.0f);
   } else {
     slow_lines<16>(sums[0], a, 3.0f);
@@ -116,14 +116,14 @@ struct Parameters {
   std::array<uint32_t, kParameterWords> words;
 };
 
-/// Reads a parameter, 0, which nobody knows, and waits for it.
+/// Reads a parameter, 0, which the compiler does not know, and waits for it.
 template <uint32_t word>
 __device__ __forceinline__ void read_parameter(const Parameters& given, float* sink) {
   if (given.words[word] != 0) *sink = 1.0f;
 }
 
 /// Warp 0 has a path with three parameters; with `roles` above 1 warps 4 to 11 have another one,
-/// with two, and above 2 warps 1 and 2 one without. Each parameter lies in a line of its own.
+/// with two, and above 2 warps 1 and 2 one without. Each parameter has a line of its own.
 __global__ void cold_roles(uint32_t* out, const __grid_constant__ Parameters given, uint32_t roles,
                            float a, float* sink) {
   __shared__ uint32_t stamps[kStamps];

@@ -1,7 +1,7 @@
 /// \file
-/// Who shares the memory of an SM with whom: stores to device memory that touch 4 lines or 32 an
+/// Contention for the memory of an SM: stores to device memory that touch 4 lines or 32 an
 /// instruction, MMAs with their operands in shared memory, copies by TMA, loads from shared memory
-/// and operations on mbarriers. One of them is measured, alone and beside others.
+/// and operations on mbarriers. One of them is measured, alone and alongside others.
 
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ constexpr uint32_t kGroupThreads = 128;  // four warps do the same
 constexpr uint32_t kMmaColumns = 128;
 constexpr uint32_t kOperandBytes = (kMmaRows + kMmaColumns) * kMmaRowBytes;
 constexpr uint32_t kCopyBytes = 8192;
-constexpr uint32_t kCopies = 4;  // under way
+constexpr uint32_t kCopies = 4;  // in flight
 constexpr uint32_t kSharedBytes = kOperandBytes + kCopies * kCopyBytes + 2 * kTileAlignment;
 constexpr uint32_t kStoreStrideBytes = 1024;  // of two rows
 
@@ -89,7 +89,7 @@ __device__ __forceinline__ void work_once(const Place& place, float (&d)[kMmaCol
   }
 }
 
-/// Warps 0 to 3 are measured; four behind them, or two times four, do `beside` until those have
+/// Warps 0 to 3 are measured; the next four, or the next eight, do `beside` until those have
 /// ended.
 template <Work measured, Work beside, int besides>
 __global__ void __launch_bounds__((1 + besides) * kGroupThreads)

@@ -76,7 +76,7 @@ __global__ void exchange(Span* spans, uint32_t bytes) {
   ptx::cluster_wait();
 }
 
-/// Of 128 bytes; where the bytes that are sent, and the place to which they come, lie behind one.
+/// Each of 128 bytes: shifts of the bytes that are sent and of their destination.
 struct Shifts {
   uint32_t source = 0;
   uint32_t place = 0;
@@ -134,7 +134,7 @@ __global__ void store_tile(Span* spans, uint8_t* destination, uint32_t bytes) {
   if (threadIdx.x != 0) return;
   const uint32_t source = ptx::shared_address(buffers);
   uint8_t* const place = destination + size_t{blockIdx.x} * bytes;
-  constexpr int64_t kPauseCycles = 20'000;  // until what was written before lies in L2
+  constexpr int64_t kPauseCycles = 20'000;  // until earlier writes are in L2
   int64_t begin = 0, end = 0;
 #pragma unroll 1
   for (int round = 0; round < 2; ++round) {
@@ -181,7 +181,7 @@ __global__ void remote_accesses(Span* spans, bool both, uint32_t* sink) {
         }
       } else {
         uint32_t x[kAccesses][4];
-        // The sum is 0, which nobody knows: else the loads would be moved out of the loop.
+        // The sum is 0, which the compiler does not know: else it would hoist the loads.
         const uint32_t from = place + (sum & 1);
 #pragma unroll
         for (int k = 0; k < kAccesses; ++k)
@@ -211,8 +211,8 @@ struct Life {
   uint32_t stores = 0;
   uint4* destination = nullptr;
   int64_t* begins = nullptr;  ///< of each CTA
-  int64_t* ends = nullptr;    ///< of each CTA: behind all but the last write
-  uint32_t* sms = nullptr;    ///< where each CTA was
+  int64_t* ends = nullptr;    ///< of each CTA: after all but the last write
+  uint32_t* sms = nullptr;    ///< the SM of each CTA
   bool meets = false;         ///< whether the CTAs of a cluster wait for each other at the end
 };
 
@@ -287,8 +287,8 @@ void add_begins(Results& results, const Crowd& crowd, uint32_t ctas) {
   results.add("cta_end.begin_behind_first_of_gpc_last", parameter, "cycles", last);
 }
 
-/// Microseconds between two events with one launch in between, behind a launch that lasts so long
-/// that all is in the queue.
+/// Microseconds between two events with one launch in between, after a launch that is long enough
+/// for everything to be in the queue.
 double microseconds_behind_others(const Crowd& crowd, uint32_t ctas, const Life& life) {
   constexpr int64_t kQueuedCycles = 100'000;
   const int launches = is_simulated() ? 1 : 15;

@@ -138,7 +138,7 @@ __device__ void pass(int64_t cycles) {
   }
 }
 
-/// What a CTA of a cluster that sends and gets sums does before and behind that.
+/// Cycles of a CTA in a cluster before and after it sends and receives sums.
 constexpr int64_t kBeforeCycles = 1500, kBehindCycles = 1500;
 
 /// The CTAs of a cluster work, send each other `part_bytes` of their sums, work, and end.

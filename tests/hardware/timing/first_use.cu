@@ -62,7 +62,7 @@ struct Maps {
   CUtensorMap prefetched;  // the first matrix, a map that is prefetched
 };
 
-/// One thread: copies one after the other, each into its own span.
+/// One thread: copies in sequence, each into its own span.
 __global__ void tensor_copies(Span* spans, const __grid_constant__ Maps maps) {
   extern __shared__ uint8_t raw[];
   __shared__ uint64_t barrier;
@@ -97,7 +97,7 @@ __global__ void tensor_copies(Span* spans, const __grid_constant__ Maps maps) {
 
 constexpr int kLoads = 6;
 
-/// One thread: loads one after the other, each into its own span.
+/// One thread: loads in sequence, each into its own span.
 __global__ void loads(Span* spans, const uint32_t* near, const uint32_t* far, uint32_t* sink) {
   uint32_t sum = 0;
   const auto load = [&](int number, const uint32_t* pointer) {

@@ -38,7 +38,7 @@ constexpr Lives kShort{.blocks = 8, .waves = 10}, kLong{.blocks = 32, .waves = 4
 
 template <int n>
 void add_rings(Results& results, const ByteMatrix& wide, const ByteMatrix& narrow, uint32_t sms) {
-  constexpr int kLeastRows = 8;  // of a box that nobody copies
+  constexpr int kLeastRows = 8;  // of a box that is never copied
   const CUtensorMap wide_map = wide.map(kRowBytes, kWideRows);
   const CUtensorMap narrow_map = narrow.map(kRowBytes, n == 0 ? kLeastRows : n);
   uint32_t* const none = nullptr;

@@ -1,5 +1,5 @@
 /// \file
-/// Independent instructions of one SM's warps: how many a cycle it issues.
+/// Independent instructions of one SM's warps: instructions issued per cycle.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 /// \file
-/// What code that was never run does to warps that go different ways: jumps from place to place by
-/// one role and by several, on one SM and on all; parameters that an SM reads first, alone and
-/// beside new code; tensor maps that a warp prefetches.
+/// Effect of code that was never run on warps that take different paths: jumps by one role and by
+/// several, on one SM and on all; parameters that an SM reads for the first time, alone and
+/// alongside new code; tensor maps that a warp prefetches.
 
 #include <algorithm>
 #include <array>
@@ -104,7 +104,7 @@ void measure_roles(Results& results, uint32_t ctas, uint32_t roles, uint32_t war
   const auto steps = steps_of(ctas, all_warps * kPasses * kPassStamps, [&](uint32_t* out) {
     launch_clusters(jumps<bytes>, ctas, 1, all_warps * 32, kWholeSm, out, 0u, warps, 1.0f, nullptr);
   });
-  // The mean of jumps while all roles are under way; the first ones find the pass's beginning.
+  // The average of jumps while all roles are active; the first ones find the pass's beginning.
   constexpr uint32_t kFrom = 3, kTo = 9;
   for (uint32_t pass = 0; pass < kPasses; ++pass) {
     double sum = 0;
@@ -141,8 +141,8 @@ constexpr uint32_t kReadStamps = 2 * kReads;
 /// What the value of a parameter decides: a branch or a store.
 enum class Decides { branch, store };
 
-/// The first warp reads parameters, with pauses in which its code comes. Others execute new code
-/// beside it: each as much as fits into the pauses.
+/// The first warp reads parameters, with pauses in which its code arrives. Meanwhile the others
+/// execute new code: each as much as fits into the pauses.
 template <uint32_t apart, Decides decides>
 __global__ void read_parameters(uint32_t* out, const __grid_constant__ Parameters given, float a,
                                 float* sink) {
@@ -162,7 +162,7 @@ __global__ void read_parameters(uint32_t* out, const __grid_constant__ Parameter
       wait_until(began + i * kPause + kPause / 2);
       wait_until(began + (i + 1) * kPause);
       stamp(stamps + 2 * i);
-      const uint32_t value = given.words[8 + i * apart];  // 0, which nobody knows
+      const uint32_t value = given.words[8 + i * apart];  // 0, unknown to the compiler
       if constexpr (decides == Decides::store) {
         if (value != 0) *sink = 1.0f;
       } else if (value != 0) {

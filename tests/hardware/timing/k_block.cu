@@ -1,8 +1,8 @@
 /// \file
 /// A consumer warpgroup's work on a K block and on a slice of its output, taken apart and put
 /// together piece by piece: what Hopper's blockwise GEMM does between two stages of a ring that is
-/// always full, and behind its last one. One warpgroup and two; the ring with copies beside; single
-/// instructions and copies beside MMAs.
+/// always full, and after its last one. One warpgroup and two; the ring with concurrent copies;
+/// single instructions and copies during MMAs.
 
 #include <limits>
 #include <string>
@@ -132,7 +132,7 @@ void add_pieces(Results& results, const uint8_t* source) {
 enum OutputPiece : uint32_t {
   kFill = 1,      ///< sums become bf16 and go to shared memory by stmatrix
   kReadBack = 2,  ///< each lane reads 16 bytes of a row, as often as the warp's 16 rows take
-  kStore = 4,     ///< which it stores if they lie in the matrix
+  kStore = 4,     ///< which it stores if they are in the matrix
   kHandOver = 8,  ///< another warp stores the slice by a copy
 };
 
@@ -245,7 +245,7 @@ void add_slices(Results& results, uint8_t* output) {
 
 // ---- A tile
 
-/// What a tile holds beside its K blocks.
+/// The pieces of a tile in addition to its K blocks.
 enum TilePiece : uint32_t {
   kBegin = 1,  ///< a load from the L2 cache gives the scales that the first block needs
   kWrite = 2,  ///< the sums are written, slice after slice, and are zero again
@@ -334,7 +334,7 @@ void add_tiles(Results& results, uint8_t* output, const float* scales) {
 constexpr int kMmasPerBatch = 4 * kMmasPerBlock;
 
 /// Batches of MMAs of a warpgroup until `ended` is set. Its four warps decide together: one reads
-/// the flag, and a barrier lies between that and the others' reading of what it read.
+/// the flag, and a barrier separates that from the others' reading of what it read.
 template <int n>
 __device__ void multiply_until(const volatile uint32_t& ended, uint32_t a_tile, uint32_t b_tile,
                                uint32_t* sink) {
@@ -463,14 +463,14 @@ void add_all_beside(Results& results) {
   (add_beside<work, n>(results), ...);
 }
 
-// ---- Copies beside MMAs
+// ---- Copies during MMAs
 
 constexpr uint32_t kBoxBytes = 16384;
 constexpr uint32_t kBoxes = 8;
 constexpr uint32_t kManyCopies = 96;
 
 /// `warpgroups` multiply until an elected thread has brought
-/// kManyCopies boxes, kBoxes of them under way. Spans: of that thread's warp.
+/// kManyCopies boxes, kBoxes of them in flight. Spans: of that thread's warp.
 template <int n>
 __global__ void __launch_bounds__(kMostThreads, 1)
     copies_beside_mmas(Span* spans, const uint8_t* source, uint32_t warpgroups, uint32_t* sink) {

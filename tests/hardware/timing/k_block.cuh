@@ -49,7 +49,7 @@ inline __device__ void clear(uint32_t address, uint32_t bytes) {
 /// What a round holds.
 enum Piece : uint32_t {
   kWait = 1,      ///< for the stage's barrier, in the loop
-  kEarly = 2,     ///< that was asked for in the round before; then nobody waits in the loop
+  kEarly = 2,     ///< requested in the round before; then no wait is in the loop
   kScales = 4,    ///< two from shared memory, one by a shuffle
   kMmas = 8,      ///< fence, four MMAs, commit, wait
   kArrive = 16,   ///< a lane of each warp gives the stage back

@@ -1,6 +1,6 @@
 /// \file
-/// The two sides of the L2 cache: what a line costs that only the other side has, and how much of
-/// what was read before is not near any more, by how much that was.
+/// The two sides of the L2 cache: the cost of a line that only the other side has, and the share
+/// of earlier reads that is no longer near, by their size.
 
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ constexpr int64_t kNearCycles = 480;          // a row that is near takes 345, a
 constexpr uint32_t kOneCtaAnSm = 120 * 1024;  // bytes of shared memory
 constexpr int64_t kPlacingCycles = 5000;      // in which all CTAs of a launch find their SMs
 
-/// One warp of SM `sm` reads lines one after the other, twice: the cycles of each time.
+/// One warp of SM `sm` reads lines in sequence, twice: the cycles of each time.
 __global__ void read_lines(const uint8_t* base, uint32_t sm, uint32_t* cycles) {
   uint32_t own;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(own));
@@ -47,7 +47,7 @@ __global__ void read_lines(const uint8_t* base, uint32_t sm, uint32_t* cycles) {
                    : "=r"(value)
                    : "l"(base + i * kLineStride + threadIdx.x * sizeof(value) + zero)
                    : "memory");
-      if (value != 0) return;  // waits for it; zeros lie there
+      if (value != 0) return;  // waits for it; the data are zeros
       sum += static_cast<uint32_t>(cycle() - begin);
       zero += value;
     }
@@ -55,7 +55,7 @@ __global__ void read_lines(const uint8_t* base, uint32_t sm, uint32_t* cycles) {
   }
 }
 
-/// Each warp of CTA c reads rows of its part, one after the other; how many were not near.
+/// Each warp of CTA c reads rows of its part in sequence; counts those that were not near.
 __global__ void read_rows(const uint8_t* base, uint64_t cta_step, uint64_t row_step, uint32_t rows,
                           uint32_t* far_rows) {
   const uint8_t* const first = base + blockIdx.x * cta_step + threadIdx.x % 32 * sizeof(uint4);

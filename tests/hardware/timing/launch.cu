@@ -13,7 +13,7 @@
 namespace bw::timing {
 namespace {
 
-/// The first thread of each CTA lasts so many cycles of the SM; the others' registers stay taken.
+/// The first thread of each CTA runs for `cycles` cycles of the SM; the CTA's registers stay taken.
 __global__ void spin(int64_t cycles) {
   if (threadIdx.x != 0) return;
   const int64_t begin = cycle();

@@ -1,6 +1,6 @@
 /// \file
-/// What a launch takes beside the span of its CTAs: the time between two events, less the time from
-/// the first CTA's begin to the last one's end. The launch is in the queue behind other work.
+/// Duration of a launch in addition to the span of its CTAs: the time between two events, less the
+/// time from the first CTA's begin to the last one's end. The launch is queued after other work.
 
 #include <algorithm>
 #include <array>
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(384, 1)
   }
 }
 
-/// Two warpgroups multiply so many blocks; with `periods` each CTA writes when.
+/// Two warpgroups multiply `blocks` blocks; with `periods` each CTA writes its begin and end.
 __global__ void __launch_bounds__(256)
     multiply_blocks(Period* periods, uint32_t blocks, float one, float* sink) {
   extern __shared__ uint8_t raw[];
@@ -197,7 +197,7 @@ void put_before(Before before, uint32_t sms) {
   check_cuda(cudaGetLastError(), "launch other work");
 }
 
-/// Microseconds beside the span.
+/// Microseconds in addition to the span.
 template <class Launch>
 double beside_span(const Case& one, uint32_t sms, Launch&& launch) {
   const int repeats = is_simulated() ? 1 : 25;

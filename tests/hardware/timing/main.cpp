@@ -65,7 +65,7 @@ struct Deviation {
   double worst = 0;  ///< as a part of the record
 };
 
-/// Prints a group's numbers beside the recorded ones; the mean and the worst deviation.
+/// Prints a group's numbers next to the recorded ones; returns the mean and the worst deviation.
 Deviation compare(const Group& group, const std::vector<Measurement>& rows,
                   const std::map<std::pair<std::string, std::string>, double>& recorded) {
   double sum = 0, worst = 0;

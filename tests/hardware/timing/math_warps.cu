@@ -21,7 +21,7 @@
 namespace bw::timing {
 namespace {
 
-/// What a tile holds beside its K blocks.
+/// The pieces of a tile in addition to its K blocks.
 enum Part : uint32_t {
   kBegins = 1,     ///< a load gives the scales that the first block needs
   kDirect = 2,     ///< the warps store the sums, slice after slice
@@ -281,7 +281,7 @@ void add_all_tiles(Results& results, uint32_t sms) {
   add_tiles<Shape, kNoStamps | kFills>(results, sms, 8, "unstamped half_filled", kHalf);
   add_tiles<Shape, kBegins>(results, sms, 4, "begin");
   add_tiles<Shape, kDirect>(results, sms, 4, "direct");
-  // Where tiles of 64 KB are stored one right behind the other, runs on a GPU do not agree.
+  // Where tiles of 64 KB are stored back to back, runs on a GPU do not agree.
   if constexpr (Shape::waves * Shape::columns < 256)
     add_tiles<Shape, kBegins | kDirect>(results, sms, 4, "begin direct");
   add_tiles<Shape, kBegins | kByCopy>(results, sms, 4, "begin by_copy");
@@ -291,7 +291,7 @@ void add_all_tiles(Results& results, uint32_t sms) {
 
 constexpr int kReads = 32;
 
-/// Reads of the clock, one behind the other; with `uses` each next one waits for the one before.
+/// Consecutive reads of the clock; with `uses` each one waits for the one before.
 template <bool uses>
 __global__ void clock_reads(Span* spans, uint32_t none, uint32_t* sink) {
   uint32_t sum = 0;

@@ -1,6 +1,6 @@
 /// \file
-/// Threads that read and write global memory: bytes a cycle and SM, from L2 and from HBM, by how
-/// many SMs do so and how many bytes each has under way.
+/// Threads that read and write global memory: bytes a cycle and SM, from L2 and from HBM, by
+/// the number of SMs that do so and the bytes that each has in flight.
 
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace bw::timing {
 namespace {
 
-constexpr uint32_t kPerThread = 4;  // words of 16 bytes under way
+constexpr uint32_t kPerThread = 4;  // words of 16 bytes in flight
 
 /// Every CTA reads `words` words of its own part, again and again through all of `count`.
 __global__ void read_words(Span* spans, const uint4* source, uint32_t words, uint32_t count,
@@ -75,7 +75,7 @@ __global__ void read_rows(Span* spans, const uint8_t* source, uint64_t pitch_byt
       }
 #pragma unroll
       for (const uint4& value : values) sum |= value.x | value.y | value.z | value.w;
-      place += sum;  // zeros lie there
+      place += sum;  // the data are zeros
     }
     end = cycle();
   }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// MMAs of e4m3 by a warpgroup whose operands lie in shared memory, in rows of 128 bytes.
+/// MMAs of e4m3 by a warpgroup with its operands in shared memory, in rows of 128 bytes.
 
 #include <cstdint>
 #include <type_traits>

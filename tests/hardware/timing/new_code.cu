@@ -1,6 +1,6 @@
 /// \file
-/// New code for several SMs at once: warps that go different ways, SMs of one GPC or of several,
-/// one SM behind another, programs that run in turn; and how a CTA of a pipelined GEMM begins.
+/// New code for several SMs at once: warps that take different paths, SMs of one GPC or of several,
+/// one SM after another, programs that run in turn; and how a CTA of a pipelined GEMM begins.
 
 #include <algorithm>
 #include <array>
@@ -111,7 +111,7 @@ __global__ void take_paths(uint32_t* out, const __grid_constant__ Paths paths, f
 
 void run_other_code() { other_code<512><<<sm_count(), 32>>>(1, nullptr); }
 
-/// Cycles of the paths of an SM, medians of the SMs behind other code.
+/// Cycles of an SM's paths, medians of the SMs that run after other code.
 struct PathTimes {
   std::array<double, kParts> last, first;  ///< to the end of each part
 };
@@ -365,7 +365,7 @@ void measure_all_steps(Results& results, std::index_sequence<numbers...>) {
   measure_step<Step::arrive_and_wait_cluster_relaxed>(results, 2);
 }
 
-/// Warpgroups give registers back and take them, again and again; who takes waits for who gives.
+/// Warpgroups release registers and claim them, repeatedly; a claim waits for a release.
 __global__ void __launch_bounds__(384, 1) give_and_take(uint32_t* out, uint32_t late) {
   __shared__ uint32_t stamps[12 * 2];
   const uint32_t warp = __shfl_sync(0xffff'ffff, threadIdx.x / 32, 0);

@@ -71,7 +71,7 @@ __global__ void waits_of_warps(Span* spans) {
   time_rounds(spans, [&](int) { wait(address, 1); });
 }
 
-/// One lane of a whole warp arrives; the others wait for it behind the branch.
+/// One lane of a whole warp arrives; the others wait for it after the branch.
 template <bool elected>
 __global__ void arrivals_of_a_lane(Span* spans) {
   __shared__ uint64_t barrier;
@@ -186,8 +186,8 @@ constexpr int kLoadRounds = 128;
 constexpr uint32_t kLoadsPerRound = 8;
 constexpr uint32_t kLoadedBytes = kConsumers * sizeof(uint32_t);  // by a load of all four warps
 
-/// Four warps load from shared memory while a thread has copies of 16 KB brought, eight under way.
-/// Both go on for a fixed number of rounds: with copies so many that they outlast the loads.
+/// Four warps load from shared memory while a thread issues copies of 16 KB, eight in flight.
+/// Both run for a fixed number of rounds: with copies, enough of them to outlast the loads.
 template <bool reads>
 __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t copies,
                                     uint32_t* sink) {
@@ -212,7 +212,7 @@ __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t
 #pragma unroll 1
         for (int i = 0; i < kLoadRounds; ++i) {
           uint32_t x[kLoadsPerRound];
-          // The sum is 0, which nobody knows: else the loads would be moved out of the loop.
+          // The sum is 0, which the compiler does not know: else it would hoist the loads.
           const uint32_t from = address + (sum & kLoadsPerRound * kLoadedBytes);
 #pragma unroll
           for (uint32_t k = 0; k < kLoadsPerRound; ++k)

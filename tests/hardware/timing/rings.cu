@@ -1,7 +1,7 @@
 /// \file
 /// The copies of a matrix product without the product: each CTA's ring of K blocks of its tile of A
-/// and of B, by how many SMs do so, with operands that tiles of a row or column have in common, and
-/// where pairs of CTAs bring each other one half of B's tile. What a load waits beside them.
+/// and of B, by the number of active SMs, with operands that tiles of a row or column share, and
+/// with pairs of CTAs that each copy one half of B's tile. Latency of a load during these copies.
 
 #include <algorithm>
 #include <cstdint>
@@ -39,12 +39,12 @@ struct RingOfTiles {
   uint32_t down;             ///< tiles along M, which come first in the order of CTAs
   uint32_t cluster_ctas;     ///< neighbours along M, who share B
   uint32_t held = 0;         ///< cycles for which a K block is held before its slot is free
-  uint32_t jitter = 0;       ///< up to so many more or fewer, by chance
-  uint32_t tile_blocks = 0;  ///< after so many blocks there is a pause; 0: never
-  uint32_t pause = 0;        ///< cycles of it, and up to half of them more or fewer by chance
+  uint32_t jitter = 0;       ///< up to this many more or fewer, at random
+  uint32_t tile_blocks = 0;  ///< blocks between two pauses; 0: never
+  uint32_t pause = 0;        ///< cycles of it, up to half of them more or fewer at random
   uint32_t a_rows = 128;     ///< of a tile
-  uint32_t window = 0;       ///< after so many blocks of K it begins anew; 0: never
-  uint32_t loads = 0;        ///< that the third warp makes, one after the other
+  uint32_t window = 0;       ///< blocks of K after which it starts again; 0: never
+  uint32_t loads = 0;        ///< that the third warp makes in sequence
 };
 
 constexpr uint32_t kLoadedLines = 4096;  // that those take, in no order
@@ -76,7 +76,7 @@ struct Lap {
   }
 };
 
-/// Loads of lines of zeros, each behind the one before.
+/// Loads of lines of zeros, each dependent on the one before.
 __device__ void load_lines(const uint32_t* lines, uint32_t loads) {
   uint32_t value = 0;
   for (uint32_t i = 0; i < loads; ++i) {
@@ -162,7 +162,7 @@ __global__ void ring_of_tiles(Span* spans, const __grid_constant__ CUtensorMap a
   __syncwarp();
   write_span(spans, begin, cycle());
   __syncthreads();
-  ptx::cluster_arrive();  // nobody leaves while others may still arrive here
+  ptx::cluster_arrive();  // no CTA exits while others may still arrive here
   ptx::cluster_wait();
 }
 

@@ -1,6 +1,6 @@
 /// \file
 /// Loads and stores of shared memory by all warps of an SM: cycles an instruction, by width and by
-/// how many lanes share a bank.
+/// the number of lanes that share a bank.
 
 #include <string>
 
@@ -47,8 +47,8 @@ __device__ __forceinline__ uint32_t access(uint32_t address) {
   return x ^ y ^ z ^ w;
 }
 
-/// Lane l begins at `l / group_lanes % groups * lane_bytes`; every further access lies some lines
-/// of 128 bytes behind, so that no two are the same for the compiler and all meet the same banks.
+/// Lane l begins at `l / group_lanes % groups * lane_bytes`; every further access is some lines of
+/// 128 bytes further on, so that to the compiler no two are equal and all meet the same banks.
 template <Kind kind>
 __global__ void accesses(Span* spans, uint32_t lane_bytes, uint32_t group_lanes, uint32_t groups,
                          uint32_t* sink) {

@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(kThreads)
   keep(__float_as_uint(sum), sink);
 }
 
-/// What of an SM's shared memory each of so many CTAs asks for, so that no more fit.
+/// Bytes of shared memory that each of `residents` CTAs takes so that no more fit on an SM.
 constexpr uint32_t shared_bytes_of(uint32_t residents) {
   return kSharedBytes / residents - kSystemBytes - kAlignment;
 }

@@ -1,6 +1,6 @@
 /// \file
-/// Bandwidth that SMs share: what TMA and threads bring when several SMs read the same lines, in
-/// step and one behind the other, between pauses and beside stores.
+/// Bandwidth that SMs share: throughput of TMA and threads when several SMs read the same lines, in
+/// step and one after the other, between pauses and alongside stores.
 
 #include <algorithm>
 #include <cstdint>
@@ -49,8 +49,8 @@ struct ShareOptions {
   uint32_t slots = 8;
   uint32_t steps = 64;
   uint32_t a_rows = 128;
-  uint32_t b_rows = 0;        ///< of the second box of a step; 0: there is none
-  uint32_t period_steps = 0;  ///< after so many there is a pause and the stores; 0: never
+  uint32_t b_rows = 0;        ///< of the second box of a step; 0: only one box
+  uint32_t period_steps = 0;  ///< steps until a pause and the stores; 0: never
   int64_t pause_cycles = 0;
   uint32_t stores = 0;  ///< boxes of kStoreBytes in a pause
 };
@@ -159,7 +159,7 @@ constexpr uint32_t kSharedBytes = 200 * 1024;  // one CTA an SM
 using Parts = std::vector<Part>;
 
 /// Groups of `members` SMs: neighbours or every `sms / members`-th one. All SMs of a group read one
-/// window of `all_boxes`, the last `skew_cycles` behind the first.
+/// window of `all_boxes`, the last `skew_cycles` after the first.
 Parts groups_of(uint32_t sms, uint32_t members, bool neighbours, uint32_t all_boxes,
                 int64_t skew_cycles = 0) {
   constexpr uint32_t kMostBoxes = 128;
@@ -215,7 +215,7 @@ double share_cycles(
   });
 }
 
-constexpr uint32_t kPerThread = 4;  // words of 16 bytes under way
+constexpr uint32_t kPerThread = 4;  // words of 16 bytes in flight
 
 /// Threads read their SM's window of `part.a`, in boxes of kBoxBytes.
 __global__ void share_words(Span* spans, const uint4* source, const Part* parts, uint32_t words,
@@ -246,8 +246,8 @@ __global__ void share_words(Span* spans, const uint4* source, const Part* parts,
 constexpr uint32_t kPitchBytes = 8192;
 constexpr uint32_t kTileRowBytes = 512;
 
-/// Each warp writes tiles as an MMA's result lies in its registers: an instruction writes 4 bytes a
-/// lane, `piece_lanes` lanes behind one another in each of its rows; the next one what follows.
+/// Each warp writes tiles from an MMA result's register layout: an instruction writes 4 bytes a
+/// lane, `piece_lanes` consecutive lanes in each of its rows; the next one writes what follows.
 __global__ void write_pieces(Span* spans, uint8_t* destination, uint32_t piece_lanes,
                              uint32_t warp_bytes) {
   const uint32_t lane = threadIdx.x % 32;

@@ -1,7 +1,7 @@
 /// \file
-/// What passes between a launch and the first data of a pipelined kernel, behind launches of other
-/// code: warps that go different ways, parameters and tensor
-/// maps, barriers and registers, who asks for copies, and copies that all SMs ask for at once.
+/// The interval from a launch to the first data of a pipelined kernel, after launches of other
+/// code: warps that take different paths, parameters and tensor maps, barriers and registers, the
+/// thread that issues copies, and copies that all SMs issue at once.
 
 #include <algorithm>
 #include <array>
@@ -30,8 +30,8 @@ namespace {
 
 void run_other_code() { other_code<256><<<sm_count(), 32>>>(1, nullptr); }
 
-/// Of each of a CTA's stamps the cycles since stamp `from(i)`: the median of the CTAs, of that the
-/// least of some launches behind other code.
+/// Cycles of each of a CTA's stamps since stamp `from(i)`: the median over the CTAs, of that the
+/// least over some launches after other code.
 std::vector<double> stamped_cycles(size_t ctas, size_t count,
                                    const std::function<size_t(size_t)>& from,
                                    const std::function<void(uint32_t*)>& launch) {
@@ -101,7 +101,7 @@ struct Parameters {
 
 constexpr int kReads = 16;
 
-/// One thread reads parameters `apart` words from each other, one after the other, and then again.
+/// One thread reads parameters in sequence, `apart` words from each other, and then again.
 __global__ void parameters(uint32_t* out, const __grid_constant__ Parameters given, uint32_t apart,
                            uint32_t* sink) {
   __shared__ uint32_t stamps[2 * kReads + 1];
@@ -109,7 +109,7 @@ __global__ void parameters(uint32_t* out, const __grid_constant__ Parameters giv
 #pragma unroll 1
   for (int i = 0; i < 2 * kReads; ++i) {
     stamp(stamps + i);
-    const uint32_t value = given.words[at];  // 0, which nobody knows
+    const uint32_t value = given.words[at];  // 0, unknown to the compiler
     if (value != 0) *sink = value;
     at = i + 1 == kReads ? value : at + apart + value;
   }
@@ -139,7 +139,7 @@ constexpr uint32_t kRowBytes = 128;
 constexpr uint32_t kAlignment = 1024;
 constexpr int kMapCopies = 8;
 
-/// One thread: copies one after the other, by maps that it has used, prefetched, or not.
+/// One thread: copies in sequence, by maps that it has used, prefetched, or not.
 __global__ void map_copies(uint32_t* out, const __grid_constant__ Maps maps) {
   extern __shared__ uint8_t raw[];
   __shared__ uint64_t barrier;
@@ -188,10 +188,10 @@ void measure_maps(Results& results, uint32_t ctas) {
 constexpr int kMostCopies = 4;
 constexpr uint32_t kAskedRows = 8;  // of a box: 1 KB
 
-/// Who asks for copies: the lane that elect.sync chose, or thread 0.
+/// The thread that issues copies: the lane that elect.sync chose, or thread 0.
 enum class Asks : uint32_t { elected, thread };
 
-/// One lane asks for `count` boxes of 1 KB, round after round; the stamps stand before and behind.
+/// One lane issues `count` boxes of 1 KB, round after round, with a stamp before and after each.
 template <Asks asks, int count>
 __global__ void ask_for_copies(uint32_t* out, const __grid_constant__ CUtensorMap map) {
   constexpr uint32_t kRounds = 4, kBytes = kAskedRows * kRowBytes;
@@ -298,8 +298,8 @@ constexpr uint32_t kBoxRows = 128;
 constexpr uint32_t kBoxBytes = kBoxRows * kRowBytes;
 constexpr uint32_t kBurstPasses = 3;
 
-/// Who reads what: own boxes, those of a GEMM (every other box is shared along rows of CTAs, the
-/// others along columns), or all the same.
+/// Boxes that each CTA reads: its own, those of a GEMM (every other box is shared along rows of
+/// CTAs, the others along columns), or the same for all.
 enum class Shares : uint32_t { nothing, as_gemm, everything };
 
 /// One thread asks for `boxes` boxes and sees them arrive; another CTA of the SM is never there.

@@ -1,6 +1,6 @@
 /// \file
 /// Threads that read, write and copy as teaching kernels do: by the bytes that all SMs touch, by
-/// what lies in the first-level cache, and by CTAs that end soon.
+/// the contents of the L1 cache, and by CTAs that end soon.
 
 #include <cstdint>
 #include <string>
@@ -102,7 +102,7 @@ __global__ void read_near(Span* spans, const uint8_t* window, uint32_t shift, ui
         values[j] = *reinterpret_cast<const Word*>(first + (i * kUnrolled + j) % 32 * 512 + sum);
       }
 #pragma unroll
-      for (const Word& value : values) sum |= bits_of(value);  // zeros lie there
+      for (const Word& value : values) sum |= bits_of(value);  // the data are zeros
     }
     end = cycle();
   }
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kStreamThreads)
 #pragma unroll
     for (uint32_t j = 0; j < times; ++j) values[j] = from[i + j + sum];
 #pragma unroll
-    for (const uint32_t value : values) sum |= value;  // zeros lie there
+    for (const uint32_t value : values) sum |= value;  // the data are zeros
   }
   const int64_t end = cycle();
   write_span(spans, begin, end);
@@ -165,7 +165,7 @@ __global__ void short_cta(uint32_t* to, const uint32_t* from, uint32_t* sink) {
   if constexpr (task == Task::load || task == Task::copy) value = from[i];
   if constexpr (task == Task::store || task == Task::copy) to[i] = value;
   if constexpr (task == Task::load) {
-    if (value != 0) *sink = value;  // zeros lie there
+    if (value != 0) *sink = value;  // the data are zeros
   }
 }
 

@@ -44,7 +44,7 @@ __global__ void transpose_naive(const float* in, float* out, int n) {
   for (int j = 0; j < kTile; j += kTileRows) out[x * n + y + j] = in[(y + j) * n + x];
 }
 
-/// Through shared memory; without padding a column of the tile lies in one bank.
+/// Through shared memory; without padding a column of the tile is in one bank.
 template <int padding>
 __global__ void transpose_shared(const float* in, float* out, int n) {
   __shared__ float tile[kTile][kTile + padding];

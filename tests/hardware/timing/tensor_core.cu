@@ -96,7 +96,7 @@ __device__ __forceinline__ void wait(uint32_t barrier, uint32_t parity) {
   }
 }
 
-/// A in tensor memory: 32 elements along K stand in 8 columns.
+/// A in tensor memory: 32 elements along K take 8 columns.
 template <int cta_group>
 __device__ __forceinline__ void multiply_with_tensor_memory(uint32_t d, uint32_t a, uint64_t b,
                                                             uint32_t descriptor) {

@@ -18,7 +18,7 @@ class ByteMatrix {
   }
 
   /// A map for boxes of `box_rows` rows of `box_bytes` (at most 256) each. Rows of 128 bytes are
-  /// swizzled, as operands are; others lie as they are.
+  /// swizzled, as operands are; other rows are not.
   [[nodiscard]] CUtensorMap map(uint32_t box_bytes, uint32_t box_rows) const {
     return make_tensor_map({.name = "boxes",
                             .data = memory_.data(),

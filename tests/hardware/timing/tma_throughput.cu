@@ -1,6 +1,6 @@
 /// \file
-/// Copies in flight: what TMA brings into shared memory by bytes under way, by the width of a box,
-/// by how many SMs load, from L2 and from HBM, and with multicast.
+/// Copies in flight: throughput of TMA into shared memory by bytes in flight, by the width of a
+/// box, by the number of SMs that load, from L2 and from HBM, and with multicast.
 
 #include <functional>
 #include <string>
@@ -26,7 +26,7 @@ constexpr uint32_t kMostSlots = 32;
 constexpr uint32_t kMostBytes = 192 * 1024;
 constexpr uint32_t kThreads = 64;  // one warp asks for boxes, the other waits for them
 
-/// What a CTA of a cluster of `cluster_ctas` does: `boxes` boxes, at most `slots` under way.
+/// A CTA of a cluster of `cluster_ctas` CTAs: `boxes` boxes, at most `slots` in flight.
 struct RingOptions {
   uint32_t slots;
   uint32_t boxes;
@@ -130,7 +130,7 @@ __global__ void load_ring(Span* spans, const __grid_constant__ CUtensorMap map,
   __syncwarp();
   write_span(spans, begin, cycle());
   __syncthreads();
-  ptx::cluster_arrive();  // nobody leaves while others may still arrive here
+  ptx::cluster_arrive();  // no CTA exits while others may still arrive here
   ptx::cluster_wait();
 }
 
@@ -167,7 +167,7 @@ double bytes_per_cycle(
   return 1.0 * options.box_bytes * load.boxes / cycles;
 }
 
-/// Stores of one thread, `groups` of them under way.
+/// Stores of one thread, `groups` of them in flight.
 template <int groups>
 __global__ void store_ring(Span* spans, const __grid_constant__ CUtensorMap map, uint32_t boxes,
                            uint32_t box_bytes, int32_t box_rows, uint32_t all_boxes) {

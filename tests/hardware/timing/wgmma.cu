@@ -1,6 +1,6 @@
 /// \file
 /// wgmma m64nNk32 of e4m3: from issue to the end of the wait, and the interval in a long batch, by
-/// N, by where A lies and by the number of warpgroups that multiply.
+/// N, by the location of A and by the number of warpgroups that multiply.
 
 #include <algorithm>
 #include <limits>
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(256) multiply(Span* spans, int chained, uint32
   const uint64_t b = wgmma_descriptor(wgmma_descriptor_low(base));
   const uint64_t a = wgmma_descriptor(
       wgmma_descriptor_low(base + n * kMmaRowBytes + threadIdx.x / 128 * kMmaRows * kMmaRowBytes));
-  // Zeros that the compiler does not know: it would set the registers anew between two MMAs.
+  // Zeros that the compiler does not know: it would set the registers again between two MMAs.
   const auto* const words = reinterpret_cast<const volatile uint32_t*>(raw);
   const uint32_t fragment[4] = {words[0], words[1], words[2], words[3]};
   float d[n / 2];
@@ -93,8 +93,8 @@ constexpr uint32_t kBoxBytes = 16 * 1024;
 constexpr uint32_t kMostBoxes = 4;
 constexpr int kBlocks = 32;
 
-/// Two warpgroups, each with a wait behind every four MMAs, and one thread that keeps `boxes`
-/// copies under way into other shared memory as long as they multiply. Spans: of the two
+/// Two warpgroups, each with a wait after every four MMAs, and one thread that keeps `boxes`
+/// copies in flight into other shared memory as long as they multiply. Spans: of the two
 /// warpgroups' warps, then of the thread that copies, whose span is followed by the number of
 /// copies that were complete.
 template <int n>
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(288)
     }
     spans[8] = {begin, cycle()};
     spans[9] = {0, complete};
-    for (uint32_t left = 1; left < boxes; ++left) {  // what is under way
+    for (uint32_t left = 1; left < boxes; ++left) {  // the copies in flight
       if (++box == boxes) {
         box = 0;
         parity ^= 1;

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What the examples of docs/codes/ are compiled with, and the program that runs them: each one as
-/// it stands and mended, in a process of its own, whose words become one JSON object on stdout.
+/// The environment of the examples of docs/codes/, and the program that runs them: each one
+/// faulty and mended, in a process of its own; its output becomes one JSON object on stdout.
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -76,7 +76,7 @@ struct alignas(1024) MmaTile {
   uint8_t a[128 * 32];  ///< K-major, swizzled by 32 bytes
   uint8_t b[64 * 64];   ///< the same; the examples that need more of B have it
 };
-/// What one MMA is given: right as it stands.
+/// Arguments of one MMA: correct by default.
 struct Mma {
   uint64_t a = 0;           ///< the descriptor of A
   uint64_t b = 0;           ///< the descriptor of B

@@ -54,7 +54,7 @@ constexpr const char* kTrapPtx = R"(
 }
 )";
 
-// A registered program image with one kernel; its address stands for the host function.
+// A registered program image with one kernel; its address represents the host function.
 class Program {
  public:
   Program(const std::string& ptx, const char* kernel, FatBinaryBuilder::Store store)

@@ -32,7 +32,7 @@ class Cubin {
     put(info_, first);
     put(info_, second);
   }
-  /// An attribute whose value stands in its head.
+  /// An attribute whose value is in its head.
   void short_attribute(uint8_t number, uint16_t value) {
     info_ += {3, static_cast<char>(number)};
     put(info_, value);

@@ -90,8 +90,8 @@ TEST(Programs, AKernelThatNobodyHelpsIsALivelockWhereTheHostWaits) {
   EXPECT_TRUE(contains(at_exit.output, "livelock")) << at_exit.output;
 }
 
-// A file of events holds one launch behind the other: what would run beside a kernel that waits
-// stays behind it, so the kernel that only another one could help is a livelock there.
+// A file of events holds the launches in sequence: a launch that would overlap a waiting kernel
+// follows it instead, so a kernel that only another one could help is a livelock there.
 TEST(Programs, LaunchesThatAreWrittenToAFileDoNotOverlap) {
   const std::string log = testing::TempDir() + "bw_concurrency_events.jsonl";
   const std::string program = BW_CONCURRENCY_PROGRAM;

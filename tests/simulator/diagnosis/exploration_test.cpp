@@ -19,7 +19,7 @@ using exploration::Verdict;
 
 constexpr uint64_t kManyStates = 2'000'000;
 
-/// Threads' programs, one behind the other; every barrier with a count is initialised before
+/// Threads' programs, concatenated; every barrier with a count is initialised before
 /// anything else.
 SyncProgram program_of(const std::vector<int64_t>& counts,
                        const std::vector<std::vector<Step>>& threads) {
@@ -338,8 +338,8 @@ TEST(Exploration, WhatACopyDoesLaterIsAStepOfItsOwn) {
 }
 
 TEST(Exploration, LanesThatMeetHandOnWhatTheyHaveDone) {
-  // The init by lane 0 comes before what lane 1 does behind a __syncwarp, though lane 1 has done
-  // nothing before; its wait comes before what lane 2 does behind another one.
+  // The init by lane 0 precedes lane 1's operations after a __syncwarp, though lane 1 has done
+  // nothing before; its wait precedes lane 2's operations after another one.
   const auto lane = [](int number) {
     return "  setp.eq.u32 %p2, %r0, " + std::to_string(number) + ";\n";
   };

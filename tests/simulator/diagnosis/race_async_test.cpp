@@ -134,7 +134,7 @@ TEST(RaceAsync, TheSourceOfAStoreIsFreeWhenItWasRead) {
   expect_race({"was not known to have read it"},
               store(fenced, "@%p0 cp.async.bulk.wait_group.read 1;\nbar.sync 0;\n" + overwrite),
               64);
-  // Bulk groups are per thread: another thread's wait is none.
+  // Bulk groups are per thread: another thread's wait does not count.
   expect_race({"was not known to have read it"},
               store(fenced, "@%p1 cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n" + overwrite),
               64);
@@ -380,7 +380,7 @@ END:
   const std::string read = "  cp.async.bulk.wait_group.read 0;\n";
   expect_no_race(kernel(store + read, narrow), 1, 2);
   expect_race({"bulk copy", "bulk store"}, kernel(store, wide), 1, 2);
-  // A load of a thread is not over because it stands before the arrival.
+  // A load of a thread is not over because it precedes the arrival.
   const std::string load = "  ld.shared.u32 %r5, [%d];\n  fence.proxy.async.shared::cta;\n";
   expect_race({"scope .cta"}, kernel(load, narrow), 1, 2);
 }

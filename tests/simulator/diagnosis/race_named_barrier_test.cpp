@@ -50,7 +50,7 @@ TEST(NamedBarrierRaces, ProducersThatOnlyArrive) {
     consumer += "  bar.sync 1, 64;\n  bar.arrive 2, 64;\n";
   }
   expect_no_race(branches(1, producer, consumer), 64);
-  // Time is no order: the second arrival may come before the first phase is complete.
+  // Time implies no order: the second arrival may come before the first phase is complete.
   expect_race({"barrier 1"},
               branches(1, "  bar.arrive 1, 64;\n" + kLater + "  bar.arrive 1, 64;\n",
                        "  bar.sync 1, 64;\n  bar.sync 1, 64;\n"),

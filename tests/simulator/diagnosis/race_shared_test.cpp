@@ -83,7 +83,7 @@ TEST(RaceShared, MatricesAreReadRowByRow) {
   for (const int unread : {16, 16 * 32}) expect_no_race(kernel(unread), 64);
 }
 
-/// wmma.store and wmma.load access lines of 16 elements that lie `stride` elements apart.
+/// wmma.store and wmma.load access lines of 16 elements that are `stride` elements apart.
 TEST(RaceShared, WmmaAccessesLineByLine) {
   const auto store = [](int first_byte) {
     return R"(
@@ -433,7 +433,7 @@ TEST(RaceReport, IsTheSameForAnyNumberOfHostThreads) {
 }
 
 TEST(RaceReport, AFaultThatFollowsStandsBelowTheRace) {
-  // The address that the reader makes of what it read too early lies nowhere.
+  // The address that the reader computes from the early value is invalid.
   const Report report = expect_race({"race:", "then the run ended"}, R"(
   setp.eq.u32 %p0, %warp, 0;
   mov.u32 %r0, 16777216;
@@ -480,8 +480,8 @@ DONE:
   });
 }
 
-/// Strong accesses of one location have one order: who has read it may write it, each lane its own,
-/// whether another write stands between the two or not.
+/// Strong accesses of one location have one order: its reader may write it, each lane its own,
+/// whether another write is between the two or not.
 TEST(RaceShared, AStrongReadComesBeforeTheReadersOwnWrite) {
   for (const std::string pause : {"", "nanosleep.u32 4000;\n"})
     for (const std::string place : {"0", "4", "8", "12"})

@@ -19,8 +19,8 @@ inline Settings race_settings(uint64_t seed = 0) {
 
 /// A kernel `k(.param .u64 out, .param .u64 in)`: %out and %in are its parameters, %t is the
 /// thread's number, %warp its warp's, %lane its lane, %rank the CTA's in the cluster; %p<8>, %r<16>
-/// and %rd<8> are free. In shared memory lie `data` (4096 bytes), `bar` and `bar2` (mbarriers) and
-/// `word`.
+/// and %rd<8> are free. Shared memory contains `data` (4096 bytes), `bar` and `bar2` (mbarriers)
+/// and `word`.
 inline std::string race_kernel(std::string_view body) {
   std::string text = R"(
   .reg .pred %p<8>;

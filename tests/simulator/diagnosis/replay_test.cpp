@@ -7,8 +7,8 @@
 namespace bw::sim::test::replay_test {
 namespace {
 
-/// Each CTA: the warps hand a word round, each behind its own mbarrier; in CTA 2 the last one never
-/// arrives, and warp 0 waits for ever.
+/// Each CTA: the warps pass a word round, each after its own mbarrier; in CTA 2 the last one never
+/// arrives, and warp 0 waits forever.
 const std::string kRing = entry("",
                                 R"(
   .reg .pred %p<4>;

@@ -6,7 +6,7 @@
     check.py NAME ...           these cases, with their reports
     check.py --programs FOLDER ...   with other programs than the built ones
 
-Of a fault the code, the lines and the culprits have to be as they stand in the catalogue; a right
+Of a fault the code, the lines and the culprits have to match the catalogue; a right
 kernel has to verify under each seed without a word. Faults that the simulator doesn't find yet are
 listed, and one of them that is found is an error: the list says what is true.
 """
@@ -31,7 +31,7 @@ CYCLES, LIVELOCK_CYCLES = 5_000_000, 500_000
 FAULT_SEEDS = (0, 3)
 RIGHT_SEEDS = (0, 1, 2)
 WORKERS = 2
-REPRESENTATIVE = 3  # one in so many patches of the solutions is compiled by every test run
+REPRESENTATIVE = 3  # every test run compiles one in this many patches of the solutions
 _PLACE = re.compile(r"([\w.]+\.(?:cuh|cu)):(\d+)")
 _CODE = re.compile(r"BW-[A-Z]\d+")
 
@@ -82,7 +82,7 @@ class Checker:
         settings = {"BW_SIM_SEED": str(seed), "BW_SIM_CHECKS": case.level,
                     "BW_SIM_CYCLE_LIMIT": str(CYCLES), "BW_SIM_LIVELOCK_CYCLES": str(LIVELOCK_CYCLES),
                     "BW_SIM_THREADS": "1", "BW_SIM_MEMORY_GB": "2", **dict(case.settings)}
-        # Reports name the lines of this file beside those of what it calls.
+        # Reports name the lines of this file and those of the functions it calls.
         settings["BW_SIM_FOCUS"] = (reports.YOURS + case.replaced[0].name.name if case.replaced
                                     else Path(case.file).name)
         if files:

@@ -84,7 +84,7 @@ __global__ void relaxed_cluster_arrival(const __grid_constant__ FaultArguments a
   meet_cluster();
 }
 
-// right 29: A relaxed arrival behind a release fence, an acquire fence behind the wait.
+// right 29: A relaxed arrival after a release fence, an acquire fence after the wait.
 __global__ void relaxed_cluster_arrival_with_fences(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
   meet_cluster();
@@ -313,7 +313,7 @@ __global__ void pair_copy_signals_the_leader(const __grid_constant__ FaultArgume
   meet_cluster();
 }
 
-// fault: st.async's words are read behind a wait for another phase than the one that they
+// fault: st.async's words are read after a wait for another phase than the one that they
 // complete.
 // expect BW-R04 at races, "rank 0", "rank 1"
 __global__ void st_async_not_waited_for(const __grid_constant__ FaultArguments args) {
@@ -369,7 +369,7 @@ __global__ void bulk_copy_of_unfenced_writes(const __grid_constant__ FaultArgume
   meet_cluster();
 }
 
-// right 28: The same behind a fence of each writer; the receiver waits for the bytes.
+// right 28: The same after a fence of each writer; the receiver waits for the bytes.
 __global__ void bulk_copy_of_fenced_writes(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t words[32];
   __shared__ SharedMemBarrier full;

@@ -102,7 +102,7 @@ __device__ __forceinline__ void store_async_word(uint32_t address, uint32_t valu
       "r"(value), "r"(barrier)
       : "memory");
 }
-/// bar.sync with an id and a count that are no template's
+/// bar.sync with an id and a count that are not template parameters
 __device__ __forceinline__ void barrier_sync(uint32_t id, uint32_t threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

@@ -104,7 +104,7 @@ __global__ void fenced_flag(const __grid_constant__ FaultArguments args) {
   }
 }
 
-// fault: The fence stands on the writer's side alone.
+// fault: The fence is on the writer's side alone.
 // expect BW-R07 at races, "CTA"
 __global__ void fence_of_the_writer_alone(const __grid_constant__ FaultArguments args) {
   if (thread() != 0) return;
@@ -145,7 +145,7 @@ __global__ void last_cta_without_fences(const __grid_constant__ FaultArguments a
   }
 }
 
-// right: Two CTAs add to one word by atomics; nobody reads it until the kernel has ended.
+// right: Two CTAs add to one word by atomics; it is not read until the kernel has ended.
 __global__ void atomics_of_all_ctas(const __grid_constant__ FaultArguments args) {
   atomicAdd(&args.scratch[0], 1);
   args.out[word()] = args.in[word()];
@@ -176,7 +176,7 @@ __global__ void word_of_new_memory(const __grid_constant__ FaultArguments args) 
   args.out[word()] = args.fresh[word()];  // (1)
 }
 
-// fault: A word behind the end of the allocation.
+// fault: A word past the end of the allocation.
 // expect BW-M02 at contract, "16384 bytes"
 __global__ void word_behind_the_end(const __grid_constant__ FaultArguments args) {
   args.out[word()] = args.in[word() + kWords - 32];  // (1)
@@ -267,7 +267,7 @@ void dependent_launch_without_wait(FaultRun& run) {
   launch_dependent(put, static_cast<const uint32_t*>(args.scratch), args.out, uint32_t{0});
 }
 
-// fault 42: flashinfer 3361. griddepcontrol.wait stands behind the first read.
+// fault 42: flashinfer 3361. griddepcontrol.wait comes after the first read.
 // expect BW-R14 at races, "put_before_wait"
 // at "// read too early" "// written by put"
 void dependent_launch_waits_too_late(FaultRun& run) {

@@ -51,7 +51,7 @@ __global__ void wgmma_in_order(const __grid_constant__ FaultArguments args) {
   write_if_right(args, d);
 }
 
-// fault 28: The operands are written by the threads, and no proxy fence stands before the MMA.
+// fault 28: The operands are written by the threads, with no proxy fence before the MMA.
 // expect BW-R03 at races, "warp"
 __global__ void wgmma_of_unfenced_writes(const __grid_constant__ FaultArguments args) {
   __shared__ Operands operands;
@@ -105,7 +105,7 @@ __global__ void wait_allows_the_group(const __grid_constant__ FaultArguments arg
   ptx::wgmma_wait_group<0>();
 }
 
-// fault 36: The accumulator is set by the threads, and no wgmma.fence stands before the MMA.
+// fault 36: The accumulator is set by the threads, with no wgmma.fence before the MMA.
 // expect BW-G05 at contract, "warp"
 __global__ void wgmma_without_its_fence(const __grid_constant__ FaultArguments args) {
   __shared__ Operands operands;

@@ -91,8 +91,8 @@ __global__ void initialised_by_nobody(const __grid_constant__ FaultArguments arg
   args.out[thread()] = args.in[thread()];
 }
 
-// fault 14: Initialised inside of the branch that the other warp doesn't take, and no barrier
-// behind.
+// fault 14: Initialised inside of the branch that the other warp doesn't take, with no barrier
+// afterwards.
 // expect BW-R08 at races, "warp 0", "warp 1"
 __global__ void no_barrier_after_init(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
@@ -109,7 +109,7 @@ __global__ void no_barrier_after_init(const __grid_constant__ FaultArguments arg
   }
 }
 
-// right 35: fence.mbarrier_init isn't needed for threads of the own CTA: __syncthreads orders the
+// right 35: fence.mbarrier_init isn't needed for threads of the same CTA: __syncthreads orders the
 // init.
 __global__ void init_without_fence_in_one_cta(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
@@ -299,7 +299,7 @@ __global__ void copy_before_expect(const __grid_constant__ FaultArguments args) 
   args.out[thread()] = box[thread()];
 }
 
-// right 5: The bytes are announced by expect_tx alone, which is no arrival; the arrival comes
+// right 5: The bytes are announced by expect_tx alone, which is not an arrival; the arrival comes
 // later.
 __global__ void expect_without_arrival(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
@@ -316,7 +316,7 @@ __global__ void expect_without_arrival(const __grid_constant__ FaultArguments ar
   args.out[thread()] = box[thread()];
 }
 
-// fault 6: The consumer goes to the next stage without an arrival: stepping tells nobody.
+// fault 6: The consumer goes to the next stage without an arrival: stepping signals nothing.
 // expect BW-H01 at contract, "warp 0", "warp 1"
 __global__ void step_without_arrival(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[2][32];
@@ -420,7 +420,7 @@ __global__ void lagging_waiter(const __grid_constant__ FaultArguments args) {
   args.out[thread()] = args.in[thread()];
 }
 
-// fault 39: CUTLASS 2172. The order is waited for although there is no tile that would announce
+// fault 39: CUTLASS 2172. A warp waits for the order although no tile is left that would announce
 // it.
 // expect BW-H01 at contract, "warp 1"
 __global__ void order_without_a_tile(const __grid_constant__ FaultArguments args) {
@@ -484,7 +484,7 @@ __global__ void initialised_after_inval(const __grid_constant__ FaultArguments a
   args.out[thread()] = args.in[thread()];
 }
 
-// fault 41: The scratch of a reduction lies where a live barrier does.
+// fault 41: The scratch of a reduction overlaps a live barrier.
 // expect BW-B02 at contract, "warp [01]"
 __global__ void scratch_over_a_barrier(const __grid_constant__ FaultArguments args) {
   __shared__ union {

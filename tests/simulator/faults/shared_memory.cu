@@ -10,7 +10,7 @@
 
 namespace bw::faults {
 
-// fault 41: A warp reads what the other warp has written, and nothing stands between.
+// fault 41: A warp reads what the other warp has written, with nothing in between.
 // expect BW-R01 at races, "warp 0", "warp 1"
 __global__ void no_barrier_between_warps(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[64];
@@ -43,7 +43,7 @@ __global__ void scratch_used_again_behind_a_barrier(const __grid_constant__ Faul
   }
 }
 
-// right 41: Two buffers in turn need one barrier a phase: the next but one comes behind it.
+// right 41: Two buffers in turn need one barrier a phase: the next but one follows it.
 __global__ void two_scratches_in_turn(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t scratch[2][64];
   for (uint32_t phase = 0; phase < 6; ++phase) {
@@ -80,7 +80,7 @@ __global__ void lanes_behind_syncwarp(const __grid_constant__ FaultArguments arg
   args.out[word() ^ 1] = words[lane() ^ 1];
 }
 
-// right 33: A shuffle of all lanes stands between: it makes the lanes wait for each other.
+// right 33: A shuffle of all lanes is in between: it makes the lanes wait for each other.
 __global__ void lanes_behind_a_ballot(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
   words[lane()] = args.in[word()];
@@ -194,7 +194,7 @@ __global__ void relaxed_wait(const __grid_constant__ FaultArguments args) {
   }
 }
 
-// right: A relaxed arrival behind a release fence, a relaxed wait before an acquire fence.
+// right: A relaxed arrival after a release fence, a relaxed wait before an acquire fence.
 __global__ void relaxed_with_fences(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
   __shared__ SharedMemBarrier full;
@@ -238,7 +238,7 @@ __global__ void writer_arrives_only(const __grid_constant__ FaultArguments args)
   }
 }
 
-// fault 30: A third warp reads behind a barrier that it takes no part in.
+// fault 30: A third warp reads after a barrier that it takes no part in.
 // expect BW-R01 at races, "warp 0", "warp 2"
 __global__ void reader_takes_no_part(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
@@ -249,7 +249,7 @@ __global__ void reader_takes_no_part(const __grid_constant__ FaultArguments args
   if (warp() == 2) args.out[lane()] = words[lane()];  // (2)
 }
 
-// fault 11: Barrier 0 for two of three warps, while the third stands in __syncthreads.
+// fault 11: Barrier 0 for two of three warps, while the third waits in __syncthreads.
 // expect BW-N03 at contract, "barrier 0"
 __global__ void barrier_zero_for_two_warps(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[96];
@@ -307,7 +307,7 @@ __global__ void one_barrier_for_two_pairs(const __grid_constant__ FaultArguments
   args.out[thread() ^ 32] = words[thread() ^ 32];
 }
 
-// fault 37: The same, but the second pair has met at another barrier since: that orders it behind
+// fault 37: The same, but the second pair has met at another barrier since: that orders it after
 // nothing of the first pair, which no rule of a single instruction can tell.
 // expect BW-N06 at races, "barrier 1"
 __global__ void one_barrier_for_two_pairs_that_meet(const __grid_constant__ FaultArguments args) {
@@ -379,7 +379,7 @@ __global__ void volatile_flag(const __grid_constant__ FaultArguments args) {
   }
 }
 
-// right: The same flag with a fence behind the value and one before its use.
+// right: The same flag with a fence after the value and one before its use.
 __global__ void volatile_flag_with_fences(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t value;
   __shared__ uint32_t flag;

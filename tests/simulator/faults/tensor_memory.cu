@@ -39,7 +39,7 @@ __global__ void round_trip(const __grid_constant__ FaultArguments args) {
   if (warp() == 0) free_columns(slot);
 }
 
-// fault 4, 30: TIRx kernels 7, CUTLASS 2835. A barrier before the allocation, none behind it.
+// fault 4, 30: TIRx kernels 7, CUTLASS 2835. A barrier before the allocation, none after it.
 // expect BW-R11 at races, "warp [1-3]", "warp 0"
 __global__ void address_without_a_barrier(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;
@@ -101,7 +101,7 @@ __global__ void register_before_its_wait(const __grid_constant__ FaultArguments 
   if (warp() == 0) free_columns(slot);
 }
 
-// fault 17: Two loads, and the wait stands between them.
+// fault 17: Two loads, and the wait is between them.
 // expect BW-X12 at contract, "warp"
 __global__ void wait_before_the_second_load(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;
@@ -143,7 +143,7 @@ __global__ void one_wait_for_two_loads(const __grid_constant__ FaultArguments ar
   if (warp() == 0) free_columns(slot);
 }
 
-// fault 2: A store is handed to the other group of warps behind __syncthreads, without wait::st.
+// fault 2: A store is handed to the other group of warps after __syncthreads, without wait::st.
 // expect BW-R10 at races, "warp [0-3]", "warp [4-7]"
 __global__ void store_not_waited_for(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;
@@ -369,7 +369,7 @@ __global__ void columns_leak(const __grid_constant__ FaultArguments args) {
   args.out[thread()] = args.in[thread()];
 }
 
-// fault 19: The columns are given back before everybody has read.
+// fault 19: The columns are given back before all warps have read.
 // expect BW-X01 at contract, "warp [1-3]"
 __global__ void freed_before_the_last_read(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;
@@ -423,7 +423,7 @@ __global__ void allocation_after_relinquish(const __grid_constant__ FaultArgumen
   args.out[thread()] = args.in[thread()];
 }
 
-// fault 19: A number of columns that is no power of two.
+// fault 19: A number of columns that is not a power of two.
 // expect BW-X03 at contract, "warp 0"
 __global__ void columns_of_48(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;
@@ -503,7 +503,7 @@ __global__ void allocations_shrink(const __grid_constant__ FaultArguments args) 
   args.out[thread()] = args.in[thread()];
 }
 
-// fault 14: The allocation stands in a branch that half of the warp takes.
+// fault 14: The allocation is in a branch that half of the warp takes.
 // expect BW-W01 at contract, "warp 0"
 __global__ void allocation_by_half_a_warp(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;

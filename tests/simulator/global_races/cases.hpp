@@ -2,7 +2,7 @@
 /// \file
 /// What the programs of this folder share: each is a function with a name, most in pairs of which
 /// one is right and the other, `<name>_racy` or `<name>_faulty`, is not. A line that a report of
-/// the wrong one must name carries `// expect: <name of the case> <code>` behind it; a report may
+/// the wrong one must name ends with `// expect: <name of the case> <code>`; a report may
 /// name no other line of this folder for its two accesses.
 
 #include <cuda_runtime.h>

@@ -157,7 +157,7 @@ __global__ void path_compression(const int*, const int*, int* data1, int*) {
   }
 }
 
-// Paths are followed only; the results lie elsewhere.
+// Paths are followed only; the results are elsewhere.
 __global__ void traverse(const int*, const int*, int* data1, int* data2) {
   const int start = vertex_of_thread();
   int v = start;

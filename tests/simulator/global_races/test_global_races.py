@@ -1,8 +1,8 @@
 """Runs every program of this folder in the simulator at the level `races` and compares what is said
 with the marks in the sources.
 
-`// expect: NAME... CODE` behind a line, or before a statement: the program NAME is wrong, the first
-report has this code, and the accesses that it is about stand in lines marked so. A program that no mark
+`// expect: NAME... CODE` after a line, or before a statement: the program NAME is wrong, the first
+report has this code, and the accesses that it is about are in lines marked so. A program that no mark
 names is right and ends without any report. Arguments: the program, and numbers of seeds.
 """
 

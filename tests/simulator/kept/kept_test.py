@@ -1,17 +1,17 @@
-"""What the simulator says today, down to the last number, beside what it said when somebody last looked:
+"""The simulator's current output, down to the last number, compared with the last reviewed output:
 
     kept_test.py times BIN      the numbers of the timing benches, with constant times
     kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
-    kept_test.py forms BIN      what each instruction form does to values by chance, its time
+        kept_test.py forms BIN      what each instruction form does to random values, its time
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
     kept_test.py orders BIN     what other orders of the catalogue's kernels' synchronisation lead to
     kept_test.py units BIN      what the unit tests' kernels do beyond what these tests ask: a count and
                                 a hash of their events, reports and memory, and of the races found
     kept_test.py model BIN      the times of benches, programs and forms with the timing model
-    kept_test.py --write BIN [SUBJECT]...   writes them anew
+        kept_test.py --write BIN [SUBJECT]...   writes them again
 
-BIN is the folder of the built programs. None of these numbers is right because it stands here: other
-tests compare with hardware, with float64 and with the PTX ISA. These find the change that nobody meant.
+BIN is the folder of the built programs. Being listed here makes none of these numbers right: other
+tests compare with hardware, with float64 and with the PTX ISA. These find unintended changes.
 """
 
 import difflib

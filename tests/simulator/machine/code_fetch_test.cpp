@@ -20,7 +20,7 @@ constexpr uint32_t kLine = CodeFetch::kLineInstructions;
 constexpr CodeFetch::Rate kRate{
     .line_cycles = 20, .way_cycles = 15, .jump_cycles = 60, .ahead_lines = 6};
 
-/// A warp alone fetches so many instructions from number `begin` on: when they are there.
+/// Cycle at which a lone warp has fetched `instructions` instructions from number `begin` on.
 Cycle fetch(CodeFetch& code, uint32_t begin, uint32_t instructions, Cycle from) {
   CodeFetch::Stretch stretch = code.stretch(begin, instructions, from);
   while (stretch.waits()) code.fetch_line(stretch);
@@ -30,7 +30,7 @@ Cycle fetch(CodeFetch& code, uint32_t begin, uint32_t instructions, Cycle from) 
 TEST(CodeFetch, LinesComeOneAfterTheOther) {
   CodeFetch code(kRate);
   EXPECT_EQ(fetch(code, 0, 4 * kLine, 0), 80u);
-  // What was fetched ahead has come meanwhile.
+  // What was fetched ahead has arrived since.
   EXPECT_EQ(fetch(code, 4 * kLine, kLine, 500), 500u);
 }
 
@@ -97,7 +97,7 @@ TEST(CodeFetch, NearCodePaysForJumpsOnly) {
   EXPECT_EQ(fetch(code, 100 * kLine, 40 * kLine, 50), 110u);
 }
 
-/// How long warps take that begin together and go different ways of so many lines.
+/// Duration of warps that begin together and take different paths of `lines` lines.
 Cycle fetch_together(CodeFetch code, uint32_t warps, uint32_t lines) {
   constexpr uint32_t kApart = 1000;
   std::vector<CodeFetch::Stretch> stretches;

@@ -186,7 +186,7 @@ TEST(Divergence, LanesThatLeaveInsideABranchAreNotWaitedFor) {
 }
 
 TEST(Divergence, ThoseWhoMeetGoOnWhenTheLastHasCome) {
-  // One half sleeps for 10 us: behind the meeting no lane's clock is earlier.
+  // One half sleeps for 10 us: after the meeting no lane's clock is earlier.
   for (const char* const sleeps : {"ge", "lt"}) {
     Runner runner;
     const auto out = runner.buffer(std::vector<uint64_t>(32));

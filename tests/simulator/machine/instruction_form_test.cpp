@@ -43,7 +43,7 @@ std::vector<std::string> choices(const ModifierGroup& group) {
   return result;
 }
 
-/// Opcodes of a row: all pairs of its groups vary, the other groups stand at their first choice.
+/// Opcodes of a row: all pairs of its groups vary, the other groups have their first choice.
 std::vector<std::string> opcodes_of(const InstructionForm& row) {
   const std::string base(row.base);
   if (row.modifiers == kAnyModifiers) return {base, base + ".anything"};
@@ -56,7 +56,7 @@ std::vector<std::string> opcodes_of(const InstructionForm& row) {
     return text;
   };
   std::vector<std::string> result{opcode(groups.size(), 0, groups.size(), 0)};
-  // Types stand last: counting down, the limit keeps the choices that tell rows apart.
+  // Types come last: counting down, the limit keeps the choices that tell rows apart.
   constexpr size_t kMostOpcodes = 400;
   for (size_t a = groups.size(); a-- > 0;)
     for (size_t b = 0; b <= a; ++b)
@@ -113,8 +113,8 @@ TEST(OpcodeTable, EveryRowIsWhole) {
   }
 }
 
-/// What stands in the table about time and effects is kept (tests/simulator/kept); here, what any
-/// cost has to be.
+/// The table's times and effects are kept (tests/simulator/kept); here, the conditions that any
+/// cost has to meet.
 TEST(OpcodeTable, CostsAreOfWholeInstructions) {
   constexpr size_t kMostOperands = 8;
   for (const InstructionForm* row : all_rows())

@@ -310,7 +310,7 @@ TEST(Launch, MoreCtasThanFitRunInTurn) {
 std::vector<uint32_t> order_of_warps(uint64_t seed) {
   constexpr uint32_t kWarps = 16;
   Runner runner(test_settings(seed));
-  const auto out = runner.buffer(std::vector<uint32_t>(kWarps + 1));  // behind them the count
+  const auto out = runner.buffer(std::vector<uint32_t>(kWarps + 1));  // after them the count
   runner.run(entry(".param .u64 out",
                    ".reg .pred %p0;\n.reg .b32 %r<4>;\n.reg .b64 %d<3>;\n"
                    "ld.param.u64 %d0, [out];\nmov.u32 %r0, %warpid;\n"
@@ -344,8 +344,8 @@ TEST(Launch, SeedsShuffleWhatHappensAtOnce) {
 }
 
 TEST(Launch, AFaultOfOneClusterIsTheReportWhileAnotherWaitsForIt) {
-  // CTA 1 is at fault; CTA 0 looks at a word that CTA 1 would have written behind that, and
-  // changes nothing meanwhile.
+  // CTA 1 is at fault; CTA 0 looks at a word that CTA 1 would have written after that, and
+  // changes nothing in between.
   Settings settings = test_settings();
   settings.livelock_cycles = 20'000;
   Runner runner(settings);

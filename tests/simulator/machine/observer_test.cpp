@@ -256,7 +256,7 @@ TEST(Observer, HearsOnlyWhatItWants) {
   EXPECT_TRUE(told.mbarriers.empty());
 }
 
-/// The third CTA waits for ever; the others end at once.
+/// The third CTA waits forever; the others end at once.
 std::string third_waits() {
   return entry(".param .u64 out",
                R"(
@@ -288,14 +288,14 @@ TEST(Observer, IsToldHowEachClusterEnds) {
     EXPECT_EQ(told.at(0).ends, std::vector<RunStatus>{RunStatus::finished});
     EXPECT_EQ(told.at(1).ends, std::vector<RunStatus>{RunStatus::finished});
     EXPECT_EQ(told.at(2).ends, std::vector<RunStatus>{RunStatus::deadlock});
-    // Whether later clusters ran depends on the host's threads, so nobody hears of their end.
+    // Whether later clusters ran depends on the host's threads, so their end is not reported.
     for (uint64_t cluster = 3; cluster < 6; ++cluster)
       EXPECT_TRUE(!told.contains(cluster) || told.at(cluster).ends.empty());
   }
 }
 
 TEST(Observer, AStuckLaunchSaysSoWithoutAnExplanation) {
-  Device device(test_settings(), all_units());  // nobody watches it
+  Device device(test_settings(), all_units());  // without an observer
   const LoadedModule& module = device.load(third_waits(), "test.ptx");
   const uint64_t out = device.memory().allocate(4, "out");
   const void* const arguments[] = {&out};

@@ -1,6 +1,6 @@
 /// \file
 /// Registers of another size than a form takes: each is refused, because its lanes would be taken
-/// for other lanes or other registers. ptxas refuses them too, but nobody has to ask it.
+/// for other lanes or other registers. ptxas refuses them too, but need not have been run.
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test::operand_test {

@@ -16,7 +16,7 @@ namespace {
 constexpr Cycle kInterval = 100;
 constexpr auto kL2 = Resource::l2_read_bytes;
 
-/// One CTA that reads so many bytes in each interval, and how early they were there.
+/// One CTA that reads `bytes` in each interval, and how early they were there.
 DemandProfile reader(const std::vector<float>& bytes, std::vector<float> early = {}) {
   DemandProfile profile{.duration = bytes.size() * kInterval,
                         .interval = kInterval,
@@ -66,7 +66,7 @@ TEST(Supply, NothingIsDueBehindTheEnd) {
 }
 
 TEST(Supply, WhatComesLaterThanItWouldHaveLainThereSlowsDown) {
-  // In the first interval it waits for its copies at once, those of the second lie there for 300
+  // In the first interval it waits for its copies at once, those of the second are there for 300
   // cycles, in the third it asks for nothing.
   const DemandProfile profile = reader({1000, 1000, 0}, {0, 300, 0});
   const Supply supply(profile, kL2);

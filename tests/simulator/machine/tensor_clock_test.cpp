@@ -33,7 +33,7 @@ DemandProfile cta(const std::vector<float>& busy) {
   return profile;
 }
 
-/// How much longer so many intervals take if that CTA is on each of `sms` SMs.
+/// Additional cycles for `intervals` intervals if that CTA is on each of `sms` SMs.
 double more(const std::vector<float>& busy, uint32_t sms, size_t intervals) {
   TensorUse use;
   for (uint32_t sm = 0; sm < sms; ++sm) use.add(cta(busy), 0);

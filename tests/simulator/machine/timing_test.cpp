@@ -95,7 +95,7 @@ TEST(Timing, CodeStaysUntilMoreThanTheCacheHoldsWasExecuted) {
   EXPECT_EQ(device.code_since("b", 20, 40), kUnknown);
   EXPECT_EQ(device.code_since("a", 16, 40), 36u);  // both are there
   EXPECT_EQ(device.code_since("c", 20, 40), kUnknown);
-  EXPECT_EQ(device.code_since("b", 20, 40), kUnknown);  // lost behind c
+  EXPECT_EQ(device.code_since("b", 20, 40), kUnknown);  // evicted by c
   EXPECT_EQ(device.code_since("large", 41, 40), kUnknown);
   EXPECT_EQ(device.code_since("large", 41, 40), kUnknown);
   EXPECT_EQ(device.code_since("b", 20, 40), kUnknown);

@@ -1,6 +1,6 @@
 /// \file
 /// Causal attention, forward: scores by mma.sync, an online softmax in registers, whose weights are
-/// the A fragments of the second product. The sequence's length is no multiple of any tile.
+/// the A fragments of the second product. The sequence's length is not a multiple of any tile.
 #include "tests/simulator/programs/program_check.hpp"
 #include "tests/simulator/programs/warp_tile.cuh"
 
@@ -14,7 +14,7 @@ constexpr int kStride = kDepth + kPadding;
 constexpr int kHeads = 2, kLength = 100;  ///< of the sequence
 constexpr float kLog2E = 1.44269504f;
 
-/// Rows `first` and up of a matrix of `kLength` rows; zeros behind its end.
+/// Rows `first` and up of a matrix of `kLength` rows; zeros past its end.
 __device__ void load_rows(__nv_bfloat16* tile, const __nv_bfloat16* matrix, int first, int rows) {
   constexpr int kChunk = 8, kChunks = kDepth / kChunk;
   for (int i = static_cast<int>(threadIdx.x); i < rows * kChunks; i += kThreads) {

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads) stream_k(const __nv_bfloat16* a, con
       if (threadIdx.x == 0)
         asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(ready + cta) : "memory");
     } else {
-      // The CTAs behind this one have the rest of the tile.
+      // The CTAs after this one have the rest of the tile.
       for (int other = cta + 1; first_unit(other) < (tile + 1) * kSteps; ++other) {
         if (threadIdx.x == 0) {
           unsigned is_ready = 0;

@@ -9,7 +9,7 @@
 
 namespace bw::programs {
 
-/// Elements of a row behind its end, so that eight rows lie in different banks.
+/// Padding elements at the end of a row, so that eight rows are in different banks.
 constexpr int kPadding = 8;
 
 __device__ inline uint32_t shared_address(const void* pointer) {

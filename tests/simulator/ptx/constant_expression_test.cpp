@@ -1,5 +1,5 @@
 /// \file
-/// Constant expressions against a reference: trees by chance, written with as few parentheses as
+/// Constant expressions compared with a reference: random trees, written with as few parentheses as
 /// C's precedence needs, whose value is known from the tree.
 #include <array>
 #include <cstdint>

@@ -204,7 +204,7 @@ std::set<uint32_t> post_dominators_by_removal(const std::vector<std::vector<uint
   return result;
 }
 
-// Random branches with one exit, at the end and behind another instruction: then the rules about
+// Random branches with one exit, at the end and after another instruction: then the rules about
 // early exits don't apply, and the meeting is the nearest instruction that all paths run through.
 TEST(Reconvergence, AgreesWithRemovalOnRandomGraphs) {
   std::mt19937 random(7);

@@ -63,7 +63,7 @@ TEST(InlineCalls, SplicesTheBodyAtEachCall) {
   EXPECT_EQ(i[4].operands[0].value, 8u);
   EXPECT_EQ(i[17].operands[0].value, 21u);
   EXPECT_EQ(i[4].guard, i[3].operands[0].reg);
-  // ret, guarded or not, goes behind the body.
+  // ret, guarded or not, goes to the end of the body.
   EXPECT_EQ(i[7].opcode, "bra");
   EXPECT_TRUE(i[7].has_guard);
   EXPECT_EQ(i[7].operands[0].value, 11u);

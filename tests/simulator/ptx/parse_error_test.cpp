@@ -12,7 +12,7 @@ namespace bw::sim::ptx::parse_error_test {
 namespace {
 
 struct Malformed {
-  const char* text;  ///< behind the header of three lines
+  const char* text;  ///< after the header of three lines
   unsigned line;     ///< of the fault
   const char* what;  ///< part of the message
 };
@@ -178,7 +178,7 @@ TEST(ParseErrors, OfALongLineThePartAroundTheFaultIsShown) {
   const std::string before(200, 'x'), after(300, 'y');
   EXPECT_EQ(report_of(".global .u32 " + before + " " + after + ";\n").where,
             "test.ptx:4: `" + before.substr(0, 79) + " " + after.substr(0, 80) + "`");
-  // Where less is left before or behind it, less is shown.
+  // Where less is left before or after it, less is shown.
   EXPECT_EQ(report_of(".global .u32 a " + after + ";\n").where,
             "test.ptx:4: `" + (".global .u32 a " + after).substr(0, 160) + "`");
   EXPECT_EQ(report_of(".global .u32 " + before + " b;\n").where,
@@ -289,7 +289,7 @@ TEST(CutText, IsAnErrorOrAModuleAtEveryByte) {
         ++said_so;
         EXPECT_NE(report.fix.find("cut off"), std::string::npos);
       } else {
-        // Only half a name that stands for nothing, or .loc before .file, may read as another
+        // Only half a name that represents nothing, or .loc before .file, may read as another
         // fault.
         const bool names_a_file = report.what.find(".file") != std::string::npos;
         EXPECT_TRUE(names_a_file) << size << "\n" << error.what();

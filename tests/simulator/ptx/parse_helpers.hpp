@@ -15,7 +15,7 @@ namespace bw::sim::ptx {
 
 inline const std::string kHeader = ".version 9.0\n.target sm_100a\n.address_size 64\n";
 
-/// A module with this text behind its three header lines.
+/// A module with this text after its three header lines.
 inline std::unique_ptr<Module> parse_text(const std::string& text) {
   return parse(kHeader + text, "test.ptx");
 }

@@ -38,7 +38,7 @@ std::vector<uint32_t> next_of(const Function& function, uint32_t i) {
   return next;
 }
 
-/// Per instruction, by iteration over single instructions: what is live behind it (it may be read
+/// Per instruction, by iteration over single instructions: what is live after it (it may be read
 /// later), what may have been written, and what a tcgen05.ld may still write.
 struct BruteForce {
   std::vector<RegisterSet> live_out, written_out, pending_out;
@@ -166,7 +166,7 @@ add.s64 %d2, %d0, %d1;
 st.b128 [%d2], %q0;
 st.b32 [%d2], %r0;
 ret;)");
-  // r0 + q0 + d0 + d1 are live behind the mov.b128
+  // r0 + q0 + d0 + d1 are live after the mov.b128
   EXPECT_EQ(allocate_registers(entry(*module)).live_32bit_registers, 1u + 4 + 2 + 2);
 }
 

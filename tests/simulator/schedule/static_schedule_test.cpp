@@ -144,7 +144,7 @@ TEST(StaticSchedule, LoadsComeFirstAndTheirFirstUseAwaitsThem) {
   EXPECT_EQ(s.opcodes(), (std::vector<std::string>{"ld.global.f32", "ld.shared.f32", "add.f32",
                                                    "add.f32", "st.global.f32", "ret"}));
   EXPECT_EQ(s.awaits(), (Numbers{0, 0, 0b10, 0b01, 0, 0}));
-  // The second load four cycles behind the first; what a load takes is not in the distances.
+  // The second load four cycles after the first; a load's latency is not in the distances.
   EXPECT_EQ(s.cycles(), (Numbers{4, 1, 4, 4, 1, 10}));
   EXPECT_EQ(s.slots().back(), 6);
 }
@@ -296,7 +296,7 @@ TEST(StaticSchedule, ANumberIsComparedWhenTheCodeIsMade) {
 }
 
 TEST(StaticSchedule, WhatAnInstructionReadsIsNotOverwrittenBefore) {
-  // %r1 is written again behind its reader, and the guarded move keeps some lanes' old value.
+  // %r1 is written again after its reader, and the guarded move keeps some lanes' old value.
   const Scheduled s = schedule_of(
       "ld.global.u32 %r1, [%rd0];\n"
       "xor.b32 %r2, %r1, %r9;\n"
@@ -414,7 +414,7 @@ TEST(StaticSchedule, WhoElectsALaneSparesTheCopyALoop) {
 }
 
 TEST(StaticSchedule, WhatPlacesAnElectedLanesCopiesIsNoReasonForABranch) {
-  // What the branch costs where it is not taken: nothing if there is none in the machine code.
+  // Cost of the branch where it is not taken: nothing if the machine code has none.
   const auto branch_costs = [](const std::string& choice, int arithmetic, int copies) {
     std::string text = choice + "@%p1 bra behind;\n";
     for (int i = 0; i < arithmetic; ++i) text += "xor.b32 %r1, %r1, %r2;\n";
@@ -438,7 +438,7 @@ TEST(StaticSchedule, WhatPlacesAnElectedLanesCopiesIsNoReasonForABranch) {
   EXPECT_TRUE(branch_costs(first, 20, 3)) << "nobody elected";
 }
 
-/// Four loads of neighbours, with `between` behind the second; how many each loads for, in the
+/// Four loads of neighbours, with `between` after the second; how many each loads for, in the
 /// order of the text.
 Numbers merged(const std::string& address, const std::string& between) {
   std::string text = address;

@@ -87,7 +87,7 @@ __device__ void issue_mma(uint32_t d, uint64_t a, uint64_t b, uint32_t descripto
   }
 }
 
-/// 32 rows of 16 bytes without swizzle: eight rows of 16 bytes lie one after the other.
+/// 32 rows of 16 bytes without swizzle: eight consecutive rows of 16 bytes.
 __device__ uint64_t scale_descriptor(uint32_t shared) {
   using Layout = SharedDescriptorLayout;
   constexpr uint64_t kStrideBytes = 128;
@@ -248,7 +248,7 @@ struct Matrix {
   }
 
   /// Atoms of 128 rows and 4 blocks follow each other along K, then by tile; in an atom, row r
-  /// stands in row r % 32 of 16 bytes, at byte r / 32 * 4.
+  /// is in row r % 32 of 16 bytes, at byte r / 32 * 4.
   [[nodiscard]] size_t scale_place(int row, int block) const {
     const int atoms = k / Format::kBlock / 4;
     const size_t atom = static_cast<size_t>(row / kTile) * atoms + block / 4;

@@ -1,5 +1,5 @@
 /// \file
-/// Strings of JSON: well-formed UTF-8 stays, what is none becomes U+FFFD byte by byte (The Unicode
+/// Strings of JSON: well-formed UTF-8 stays, other bytes become U+FFFD one by one (The Unicode
 /// Standard, table 3-7).
 #include "common/simulator/trace/json.hpp"
 

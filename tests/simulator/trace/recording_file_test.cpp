@@ -29,7 +29,7 @@ struct RecordedCluster {
       if (row.kind == kind) found.push_back(row);
     return found;
   }
-  /// A value of a row by its field's name, which no list stands before.
+  /// A value of a row by its field's name, which no list precedes.
   [[nodiscard]] int64_t value(const Row& row, std::string_view name) const {
     size_t index = 0;
     for (const trace::Field& field : kind_of(row.kind).fields) {

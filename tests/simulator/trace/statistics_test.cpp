@@ -45,7 +45,7 @@ std::string observed_record(const Settings& settings, uint32_t ctas = 1) {
   return file.content();
 }
 
-/// The number behind these names, each looked for behind the one before.
+/// The number after these names, each looked for after the one before.
 uint64_t number(const std::string& record, std::initializer_list<const char*> names) {
   size_t at = 0;
   for (const char* const name : names) {

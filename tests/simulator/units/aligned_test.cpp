@@ -12,7 +12,7 @@
 namespace bw::sim::test::aligned_test {
 namespace {
 
-/// By the base of their row; operands that nobody looks at before the rule.
+/// By the base of their row; operands that are not examined before the rule.
 const std::map<std::string, std::vector<std::string>>& examples() {
   static const std::map<std::string, std::vector<std::string>> all = {
       {"bar",

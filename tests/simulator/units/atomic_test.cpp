@@ -61,7 +61,7 @@ TEST(Atomic, ExchangeOf128Bits) {
 }
 
 TEST(Atomic, EachLaneHasItsOwn128Bits) {
-  // Lane i puts {i + 1, i + 100} where {i, i + 50} stands, if it is i it compares with; odd lanes
+  // Lane i puts {i + 1, i + 100} where {i, i + 50} is, if it is i it compares with; odd lanes
   // compare with something else.
   Runner runner;
   std::vector<uint64_t> words, expected;
@@ -121,10 +121,10 @@ void spin(const std::string& loop, uint32_t turns) {
 }
 
 TEST(Atomic, ALockThatIsNeverGivenBackIsNoProgress) {
-  // The word holds 1: nobody gets it.
+  // The word holds 1: no lane gets it.
   expect_fault(FaultKind::livelock, {},
                [] { spin("  atom.global.cas.b32 %r1, [%out], 0, 2;\n", 100'000); });
-  // Whatever is written anew is none either: an exchange of 1 for 1.
+  // Rewriting the same value isn't progress either: an exchange of 1 for 1.
   expect_fault(FaultKind::livelock, {},
                [] { spin("  atom.global.exch.b32 %r1, [%out], 1;\n", 100'000); });
 }

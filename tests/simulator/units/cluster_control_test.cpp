@@ -116,7 +116,7 @@ TEST(SetMaxRegistersFault, IncreaseThatThePoolCanNeverSatisfy) {
   // pool is 40960.
   Runner runner;
   auto out = runner.buffer(Words(1));
-  // (That all of them ask and nobody gives is another matter.)
+  // (That all of them ask and none gives is another matter.)
   expect_fault(FaultKind::deadlock, {"waits for 256 registers a thread"}, [&] {
     runner.run(synchronisation_kernel("  setmaxnreg.inc.sync.aligned.u32 256;\n"), threads(1024),
                out);

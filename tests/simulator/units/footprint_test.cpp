@@ -167,7 +167,7 @@ TEST(Footprint, SharedMemoryIsToldInRunsOfWholeChunks) {
   // 16 rows of 32 bytes: two groups of rows, two columns of chunks, 128 bytes each.
   EXPECT_EQ(runs_of(matrix_runs(plain(1024, 4096, 1024), Major::k, 16, 1, 32, 3)),
             (Runs{{3, 1024, 128}, {3, 2048, 128}, {3, 5120, 128}, {3, 6144, 128}}));
-  // What lies side by side is one run.
+  // Contiguous bytes are one run.
   EXPECT_EQ(runs_of(matrix_runs(plain(1024, 256, 128), Major::k, 16, 1, 32, 0)),
             (Runs{{0, 1024, 512}}));
   EXPECT_EQ(runs_of(matrix_runs(plain(2048, 512, 256), Major::k, 12, 2, 16, 0)),

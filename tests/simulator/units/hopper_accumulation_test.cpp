@@ -165,7 +165,7 @@ Both sum_of(MmaFormat format, const std::vector<float>& a, const std::vector<flo
 }
 
 TEST(HopperAccumulation, SumsAtTheEndsOfTheRangeOfFp8) {
-  // Nothing but zeros beside an accumulator below all products: it stays as it is.
+  // Nothing but zeros and an accumulator below all products: it stays unchanged.
   for (int exponent = -60; exponent <= -30; ++exponent) {
     const std::vector<float> zeros(kK, 0.0f), large(kK, 57344.0f);
     const Both sum = sum_of(MmaFormat::e5m2, zeros, large, std::ldexp(-1.5f, exponent));

@@ -270,9 +270,9 @@ TEST(Im2colWide, GoesAlongARowOfEveryImage) {
     check_wide(c, {{-1, 1, 0}, 0, offset});
     check_wide(c, {{3, 2, 4}, 0, offset});
   }
-  check_wide(c, {{0, 1, 7}});              // pixels behind the last image are zero
+  check_wide(c, {{0, 1, 7}});              // pixels past the last image are zero
   check_wide(c, {{0, -1, 0}});             // so is a row above the image
-  check_wide({.lower = 1}, {{-2, 0, 0}});  // the first pixel may lie to the left of the box
+  check_wide({.lower = 1}, {{-2, 0, 0}});  // the first pixel may be to the left of the box
 }
 
 TEST(Im2colWide, TheHaloGoesOnBehindTheLastPixel) {

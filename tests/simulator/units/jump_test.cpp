@@ -75,7 +75,7 @@ TEST(IndirectCall, ANumberThatIsNoFunctionIsAFault) {
   expect_fault(FaultKind::contract,
                {"a call through a register that holds 0x1234", "(PTX ISA, \"call\")"},
                [] { (void)run(caller("mov.u64 %f, 0x1234;")); });
-  // A function with other parameters is none that this call can reach.
+  // This call can't reach a function with other parameters.
   expect_fault(FaultKind::contract, {"none of the module's functions with these parameters"},
                [] { (void)run(caller("mov.u64 %f, nothing;")); });
 }

@@ -63,7 +63,7 @@ TEST(MatrixMove, LoadFourMatricesPlainAndTransposed) {
 }
 
 TEST(MatrixMove, FewerMatricesUseTheFirstLanesAddressesOnly) {
-  // Lanes 16 and up give addresses far out of bounds, which nobody may touch.
+  // Lanes 16 and up give addresses far out of bounds, which must not be touched.
   const auto out = run_kernel(std::string(kFill) +
                                   ".reg .pred %p; setp.ge.u32 %p, %t, 16;\n"
                                   "@%p add.u32 %row, %row, 0x400000;\n"
@@ -104,7 +104,7 @@ TEST(MatrixMove, MovmatrixTransposes) {
   }
 }
 
-// The 8-bit shapes. 32 rows of 16 bytes lie in shared memory, lane r gives the address of row r.
+// The 8-bit shapes. 32 rows of 16 bytes are in shared memory, lane r gives the address of row r.
 
 std::vector<U16> byte_tile() {
   std::vector<U16> values(256);
@@ -198,7 +198,7 @@ TEST(MatrixMove, Faults) {
                          "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%row];",
                      tile());
   });
-  // A shared address is one, whatever lies there; a generic one may be anything.
+  // A shared address is one, whatever its contents; a generic one may be anything.
   for (const char* const wrong : {"mov.u32 %row, 0x20000;\n", "mov.u32 %row, 16;\n"})
     for (const char* const move : {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%row];",
                                    "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%r0};"})

@@ -129,7 +129,7 @@ TEST(MbarrierFault, NoCompleteThatCompletes) {
 }
 
 TEST(MbarrierFault, DropBelowZero) {
-  // The phase still waits for one arrival, but later phases expect nobody any more.
+  // The phase still waits for one arrival, but later phases expect none any more.
   expect_contract(
       "  mbarrier.init.shared::cta.b64 [%r1], 2;\n"
       "  mbarrier.arrive_drop.shared::cta.b64 _, [%r1], 2;\n" +

@@ -1,7 +1,7 @@
 /// \file
-/// mma.sync and mma.sp against matrices multiplied element by element. Numbers are small integers,
-/// so that every order of summation gives the same bits; which element a register holds is taken
-/// from the formulas beside the PTX ISA's figures ("Matrix Fragments for mma...").
+/// mma.sync and mma.sp compared with matrices multiplied element by element. Numbers are small
+/// integers, so that every order of summation gives the same bits; which element a register holds
+/// is taken from the formulas next to the PTX ISA's figures ("Matrix Fragments for mma...").
 #include <cmath>
 #include <random>
 

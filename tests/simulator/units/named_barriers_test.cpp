@@ -251,7 +251,7 @@ TEST(NamedBarrier, HardwareLevelCountsDivergedLanesAsTheyCome) {
   const std::string body =
       "  setp.lt.u32 %p2, %r0, 16;\n  @%p2 bar.sync 0;\n  @!%p2 bar.sync 0;\n  mov.u32 %r5, 1;\n" +
       store_per_thread("%r5");
-  // One strand cannot arrive for its other lanes: the first half waits for ever.
+  // One strand cannot arrive for its other lanes: the first half waits forever.
   expect_fault(FaultKind::deadlock, {"barrier 0"},
                [&] { run_body(body, 32, 32, hardware_settings()); });
   const std::string branches =

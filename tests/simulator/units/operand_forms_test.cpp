@@ -86,7 +86,7 @@ std::string operand_of(std::string_view kinds, int immediate, int& next) {
         text += "%laneid";
         break;
       case '*': {
-        // "{R*4}": what stands in the braces, so many times.
+        // "{R*4}": the contents of the braces, repeated.
         const int count = std::stoi(std::string(kinds.substr(i + 1)));
         const std::string_view kind = kinds.substr(i - 1, 1);
         for (int k = 1; k < count; ++k) text += ", " + operand_of(kind, immediate, next);
@@ -138,7 +138,7 @@ std::set<uint32_t> written_by(const Instruction& decoded) {
   return places;
 }
 
-/// Whether a form may have `operand` behind an example's operands: what the PTX ISA calls optional.
+/// Whether a form may have `operand` after an example's operands: what the PTX ISA calls optional.
 bool may_be_appended(const std::string& opcode, const std::string& operand) {
   struct Optional {
     std::string_view opcodes;  ///< how they begin
@@ -253,7 +253,7 @@ size_t register_bits(std::string_view type) {
   return std::max(16, std::atoi(type.data() + digits));
 }
 
-/// Whether an operand may be a register of so many bits, more than the form's type has (PTX ISA,
+/// Whether an operand may be a register of `bits` bits, more than the form's type has (PTX ISA,
 /// "Operand Size Exceeding Instruction-Type Size").
 bool may_be_wider(std::string_view opcode, size_t operand, size_t bits) {
   const std::string_view name = opcode.substr(0, opcode.find('.'));

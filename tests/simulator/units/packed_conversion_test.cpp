@@ -174,7 +174,7 @@ TEST(PackedConversion, ScalesArePowersOfTwo) {
     EXPECT_EQ(up[i], expect_up[i] << 8 | 127) << a[i];
     EXPECT_EQ(finite[i], 127 << 8 | expect_finite[i]) << a[i];
   }
-  // Whatever lies above a power of two is rounded up, its last bit too; below half of the smallest
+  // Any value above a power of two is rounded up, its last bit too; below half of the smallest
   // normal number nothing is.
   const std::vector<float> near{0x1.000002p0f,    0x1.fffffep0f,    0x1.000002p-126f, 0x1p-126f,
                                 0x1.fffffcp-127f, 0x1.000004p-127f, 0x1.fffff8p-128f, 0x1p-149f,

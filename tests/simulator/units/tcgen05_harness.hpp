@@ -95,7 +95,7 @@ struct SharedMatrix {
     const uint32_t column = along / span(), chunk = along % span() / 16;
     uint32_t physical = chunk;
     const uint32_t in_group = line % lines_per_group();
-    switch (pattern) {  // the figures of "Swizzling modes": which chunk stands where in which line
+    switch (pattern) {  // the figures of "Swizzling modes": the chunk at each position of a line
       case Pattern::none:
         break;
       case Pattern::b128:
@@ -227,7 +227,7 @@ inline Operands random_operands(std::mt19937& random, SharedMatrix a, SharedMatr
   return operands;
 }
 
-/// What the program does beside the fixed frame.
+/// What the program does in addition to the fixed frame.
 struct MmaProgram {
   int group = 1;
   /// PTX of the issuing thread. Registers: %tmem (allocation), %smem (start of the image >> 4, 64

@@ -145,8 +145,8 @@ TEST(Tcgen05Lifetime, OtherColumnsMayBeInUse) {
 }
 
 TEST(Tcgen05Lifetime, NeighbouringColumnsMayBeInUse) {
-  // The second allocation is columns 64 to 95. A copy into 60 to 63 is none of its columns, one
-  // into 64 to 67 none of the first's; columns 63 and 64 belong to one each.
+  // The second allocation is columns 64 to 95. A copy into 60 to 63 is outside of them, one
+  // into 64 to 67 outside of the first's; columns 63 and 64 belong to one each.
   const std::string second =
       "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [image+1020], 32;\n"
       "  ld.shared.b32 %r3, [image+1020];\n";

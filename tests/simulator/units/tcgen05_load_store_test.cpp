@@ -118,7 +118,7 @@ void check_shape(const Shape& shape, int repetitions, int warp, bool packed, int
   const std::string split = shape.name == "16x32bx2" ? ", " + std::to_string(kSplit) : "";
   const std::string moved =
       lane_offset == 0 ? "  mov.b32 %v, %taddr;\n" : "  add.u32 %v, %taddr, 1048576;\n";
-  // A packed cell c stands in the low halves of columns 2c and 2c + 1 (of its half for 16x32bx2).
+  // A packed cell c is in the low halves of columns 2c and 2c + 1 (of its half for 16x32bx2).
   const auto packed_column = [&](const Cell& c) {
     const int base = shape.name == "16x32bx2" && c.column >= kSplit ? kSplit : 0;
     return base + (c.column - base) * 2;
@@ -310,7 +310,7 @@ TEST(Tcgen05LoadStoreFaults, ReducingLoadsNeedAnotherMachine) {
                  [&] { (void)run("  tcgen05.ld.red.sync.aligned." + form + ";\n", 0, 4, 2); });
 }
 
-/// The shape whose second half lies apart: a deallocation sees that half too.
+/// The shape whose second half is apart: a deallocation sees that half too.
 TEST(Tcgen05LoadStoreFaults, DeallocationUnderAStoreInTwoParts) {
   // 64 columns from 0 on hold one half, 64 from 64 on the other, which alone are given back.
   const auto kernel = [](const std::string& split) {

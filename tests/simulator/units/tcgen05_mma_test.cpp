@@ -389,7 +389,7 @@ TEST(Tcgen05Mma, SumsIntegersExactlyWrapsAndSaturates) {
 }
 
 TEST(Tcgen05Mma, TakesAPatternThatStartsOffItsBoundaryByTheBaseOffset) {
-  // The swizzle pattern of A starts 3 * 128 bytes behind a 1024-byte boundary.
+  // The swizzle pattern of A starts 3 * 128 bytes after a 1024-byte boundary.
   constexpr uint32_t kLines = 3, kN = 16;
   std::mt19937 random(10);
   const auto [a, b, image] =

@@ -141,7 +141,7 @@ TEST(Tcgen05Operands, TransposesRowBlocksOfEveryElementSize) {
 }
 
 TEST(MatrixBounds, AMatrixMayReachTheLastByteAndNoFurther) {
-  // Without swizzle: core matrices of 8 rows of 16 bytes, 128 bytes one behind the other.
+  // Without swizzle: core matrices of 8 rows of 16 bytes, 128 bytes apart.
   constexpr size_t kShared = 4096;
   constexpr uint32_t kReserved = 1024, kRows = 16, kElements = 32;
   MatrixDescriptor descriptor;

@@ -9,7 +9,7 @@ struct PairPlace {
   uint32_t cta, column, lane;
 };
 
-/// Where element (row, column) of D stands (PTX ISA, data path layouts of cta_group::2).
+/// Location of element (row, column) of D (PTX ISA, data path layouts of cta_group::2).
 PairPlace place_of(uint32_t m, uint32_t n, uint32_t row, uint32_t column) {
   if (m == 256) return {row / 128, column, row % 128};
   const bool upper = column >= n / 2;
@@ -49,7 +49,7 @@ void check_pair(uint32_t m, uint32_t n, const NumberFormat& format, bool a_mn, b
     for (uint32_t row = 0; row < m; ++row)
       for (uint32_t i = 0; i < k; ++i) {
         const uint32_t cta = row / (m / 2), lane = row % (m / 2), byte = i * container;
-        // With M = 128 the 64 rows of a CTA stand twice: for each half of N.
+        // With M = 128 the 64 rows of a CTA appear twice: for each half of N.
         for (uint32_t copy = 0; copy < (m == 128 ? 2u : 1u); ++copy) {
           auto* const word =
               reinterpret_cast<uint8_t*>(&before[at(cta, kAColumn + byte / 4, lane + 64 * copy)]);

@@ -51,7 +51,7 @@ std::string issue_of(const Case& c, const std::string& a_scales, const std::stri
          ", %b, %idesc, [%r2], [%r3], %enable;\n";
 }
 
-/// Codes of a matrix and where they stand: two 4-bit codes a byte, or a container each.
+/// Codes of a matrix and their storage: two 4-bit codes a byte, or a container each.
 struct Matrix {
   NumberFormat format;
   bool pairs = false;
@@ -81,7 +81,7 @@ struct Matrix {
       const uint32_t code = codes[size_t{row} * k + i];
       if (pairs)
         out[i / 2] = static_cast<uint8_t>(out[i / 2] | code << i % 2 * 4);
-      else  // 4-bit codes stand in bits 2 to 5 of their container
+      else  // 4-bit codes are in bits 2 to 5 of their container
         out[i] = static_cast<uint8_t>(format.bits == 4 ? code << 2 : code);
     }
     return out;
@@ -283,7 +283,7 @@ TEST(Tcgen05Scaled, TransposesAndNegates) {
   check(pair);
 }
 
-/// Several K blocks on one accumulator, whose scales lie in the four bytes of the same words.
+/// Several K blocks on one accumulator, whose scales are in the four bytes of the same words.
 TEST(Tcgen05Scaled, AChainOfInstructionsUsesEachItsScales) {
   std::mt19937 random(3);
   constexpr uint32_t kM = 128, kN = 32, kSteps = 4, kK = 32 * kSteps;

@@ -173,7 +173,7 @@ TEST(Tcgen05Collector, AUseNeedsAFillOfTheSameMatrix) {
   EXPECT_NO_THROW((void)run_issue(a("use"), idesc, hardware));
 }
 
-/// The product takes A as it stands; then A's rows have moved as tcgen05.shift moves them.
+/// The product takes A unshifted; then A's rows have moved as tcgen05.shift moves them.
 TEST(Tcgen05Ashift, ShiftsABehindTheProduct) {
   std::mt19937 random(5);
   const Operands operands = random_operands(random, {kE4m3, false, Pattern::b128, 128, 32, 0, {}},
@@ -299,7 +299,7 @@ TEST(Tcgen05Mma, TheSecondOfTwoIsNarrower) {
           << "column " << column << " lane " << lane;
 }
 
-/// Five columns are used, three skipped, and so on; the start count drops so many from the low end
+/// Five columns are used, three skipped, and so on; the start count drops columns from the low end
 /// (PTX ISA, "Zero-Column Mask Descriptor").
 TEST(Tcgen05WeightStationary, StartCountsOfZeroColumns) {
   MmaShape shape;

@@ -56,7 +56,7 @@ TEST(TensorMapWatch, AMapIsChangedUnderAStore) {
 
 TEST(TensorMapWatch, BehindTheCopyAMapMayBeChanged) {
   EXPECT_NO_THROW(run(kPutMap + expect_bytes(512) + kLoad + wait_for_bar() + kReplace));
-  // What lies beside the map is no map.
+  // Bytes next to the map are not part of it.
   EXPECT_NO_THROW(run(kPutMap + expect_bytes(512) + kLoad +
                       "  @%p0 st.global.b32 [%rd11+128], %r0;\n"
                       "  @%p0 st.global.b32 [%rd11+-4], %r0;\n" +

@@ -27,7 +27,7 @@ std::vector<U32> run_warp(const std::string& body, U32 count = 32,
   return out.values();
 }
 
-/// The PTX ISA's pseudo code of shfl: the source lane, or the own one when out of range.
+/// The PTX ISA's pseudo code of shfl: the source lane, or its own when out of range.
 int shuffle_source(const std::string& mode, int lane, int b, U32 c, bool& in_range) {
   const int segment = static_cast<int>(c >> 8 & 31), clamp = static_cast<int>(c & 31);
   const int most = (lane & segment) | (clamp & ~segment), least = lane & segment;

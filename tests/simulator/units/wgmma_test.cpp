@@ -196,7 +196,7 @@ TEST(Wgmma, AFenceOnOnePathIsNoFault) {
 }
 
 TEST(Wgmma, AFragmentOfATouchedBeforeTheWait) {
-  // The second MMA's A comes from registers; nobody may write them until it is waited for.
+  // The second MMA's A comes from registers; no thread may write them until it is waited for.
   const std::string mma =
       "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, "
       "%d3}, {%r7, %r8, %r9, %r10}, %rd1, %p1, 1, 1, 0; wgmma.commit_group.sync.aligned; ";
@@ -265,7 +265,7 @@ std::string refusal(const std::string& instruction) {
 
 TEST(Wgmma, OperandsThatAFormTakes) {
   struct Row {
-    const char* instruction;  ///< behind "wgmma.mma_async."
+    const char* instruction;  ///< after "wgmma.mma_async."
     const char* refusal;      ///< a part; "": it is taken
   };
   constexpr const char* kHalf = "sync.aligned.m64n8k16.f32.f16.f16 ";
@@ -344,7 +344,7 @@ TEST(Wgmma, AccumulatorsThatDifferInOneRegister) {
   EXPECT_EQ(run(parts), std::vector<float>(kThreads, 32 + 32 + 64));
 }
 
-/// Operands may be written again behind the wait and a barrier, not before.
+/// Operands may be written again after the wait and a barrier, not before.
 TEST(Wgmma, TheRaceDetectorKnowsWhenOperandsAreFree) {
   const std::string write = "bar.sync 0; st.shared.u32 [%r4], 0;";
   for (const uint64_t seed : {0u, 1u, 2u}) {
