@@ -26,8 +26,9 @@ TEST(MbarrierFault, NotInitialised) {
 }
 
 TEST(MbarrierFault, UseAfterInval) {
-  expect_contract(kInit + "  mbarrier.inval.shared::cta.b64 [%r1];\n" + kArrive,
-                  {"no initialised mbarrier at bar"});
+  expect_contract(
+      kInit + "  mbarrier.inval.shared::cta.b64 [%r1];\n" + kArrive,
+      {"the mbarrier bar", "has been invalidated by warp 0", "the mbarrier.inval: test.ptx:"});
 }
 
 TEST(MbarrierFault, InitOverLiveObject) {
