@@ -18,7 +18,7 @@ ROLES = {1: {"consume_tiles": (0, 1, 2, 3), "produce_tiles": (4,)},
          4: {"write": (0, 1, 2, 3), "load": (4,), "multiply": (5,)},
          5: {"write_tiles": (0, 1, 2, 3), "publish_all": (4,), "load_operands": (5,),
              "multiply": (6,), "load_residual": (7,)},
-         6: {"load_operands": (0,), "OutputWarp::run": (1, 2), "wait_for_barriers": (3,),
+         6: {"load_operands": (0,), "OutputWarp::run": (1, 2), "decrease_registers": (3,),
              "MathWarpgroup::run": (4, 5, 6, 7, 8, 9, 10, 11)}}
 RINGS = {1: {"pipeline": 8}, 3: {"input": 4, "accumulator": 2}, 4: {"input": 4, "accumulator": 4},
          5: {"input": 8, "accumulator": 4, "epi load": 2, "tile scheduler": 2},
