@@ -19,7 +19,9 @@ ROLES = {1: {"consume_tiles": (0, 1, 2, 3), "produce_tiles": (4,)},
          5: {"write_tiles": (0, 1, 2, 3), "publish_all": (4,), "load_operands": (5,),
              "multiply": (6,), "load_residual": (7,)},
          6: {"load_operands": (0,), "OutputWarp::run": (1, 2), "decrease_registers": (3,),
-             "MathWarpgroup::run": (4, 5, 6, 7, 8, 9, 10, 11)}}
+             "MathWarpgroup::run": (4, 5, 6, 7, 8, 9, 10, 11)},
+         7: {"write_scaled_tiles": (0, 1, 2, 3), "publish_all": (4,), "load_scaled_operands": (5,),
+             "multiply_scaled": (6,), "load_residual": (7,)}}
 RINGS = {1: {"pipeline": 8}, 3: {"input": 4, "accumulator": 2}, 4: {"input": 4, "accumulator": 4},
          5: {"input": 8, "accumulator": 4, "epi load": 2, "tile scheduler": 2},
          6: {"input": 12, "epi load": 2, "store": 2}}
