@@ -72,8 +72,9 @@ class MathWarpgroup {
     keep(a_scales_);
     const uint32_t lane = thread_ % ptx::kWarpThreads;
     if constexpr (kReleasesRemotely) {
-      // No branch, which would part the warp: the mask has no bit of a CTA that does not exist.
-      releases_ = (cta.cluster().input_empty_mask() >> lane & 1) != 0;
+      releases_ =
+          lane < Config::kClusterSize && (cta.cluster().input_empty_mask() >> lane & 1) != 0;
+      __syncwarp();
       remote_empty_ =
           ptx::map_to_cta(input_.pipeline.consumer_mbar(0)->address(), lane % Config::kClusterSize);
       keep(remote_empty_);

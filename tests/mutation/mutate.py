@@ -284,8 +284,9 @@ def main():
         raise SystemExit(f"{folder} is no build folder: configure and build simulator_tests first.")
     build, suite = Build(folder), Suite(folder, ROOT, arguments.tests)
     if not build.compilations:
-        raise SystemExit(f"{folder} compiles the simulator's files in groups; a mutant is one file. Configure with "
-                         "-DBW_UNITY=OFF: cmake --preset sim -B build/mutation -DBW_UNITY=OFF")
+        raise SystemExit(f"{folder} compiles the simulator's files in groups; a mutant is one file. "
+                         "Configure a build without groups: "
+                         "cmake --preset sim -B build/mutation -DBW_UNITY=OFF")
     if suite.missing:
         print("not built, so not run: " + ", ".join(suite.missing), flush=True)
     mutants = select(arguments, sorted(build.compilations))
