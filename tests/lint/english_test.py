@@ -81,6 +81,7 @@ def harper():
 
 
 class English(unittest.TestCase):
+    maxDiff = None
     def test_no_folder_has_more_markers_than_it_had(self):
         allowed = settings()["markers"]
         more = {folder: f"{count} markers, {allowed.get(folder, 0)} are allowed"
