@@ -13,12 +13,6 @@
 
 namespace bw::faults {
 
-__device__ __forceinline__ void meet_cluster() {
-  __syncwarp();
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
-}
-
 // fault 29: CUTLASS 3324. The arrival on the other CTA's barrier has CTA scope: it publishes
 // nothing.
 // expect BW-R06 at races, "rank 0", "rank 1"

@@ -15,18 +15,12 @@
 
 namespace bw::faults {
 
-__device__ __forceinline__ void meet_neighbour() {
-  __syncwarp();
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
-}
-
 // `meets`: the CTAs meet before the one that is read from ends.
 template <bool meets>
 __device__ __forceinline__ void read_from_neighbour(const FaultArguments& args) {
   __shared__ uint32_t words[32];
   words[lane()] = args.in[word() ^ 32];
-  meet_neighbour();
+  meet_cluster();
   if (ptx::cluster_cta_rank() == 1) {
     args.out[word() ^ 32] =
         load_cluster(in_cta(&words[lane()], 0)) - args.in[word()] + args.in[word() ^ 32];
@@ -34,7 +28,7 @@ __device__ __forceinline__ void read_from_neighbour(const FaultArguments& args) 
   } else {
     __nanosleep(20000);
   }
-  if constexpr (meets) meet_neighbour();
+  if constexpr (meets) meet_cluster();
 }
 
 // fault 8: The CTA that is read from happens to end later than the read; nothing makes it.
@@ -54,7 +48,7 @@ __global__ void ends_behind_a_meeting(const __grid_constant__ FaultArguments arg
 __global__ void arrival_early_by_luck(const __grid_constant__ FaultArguments args) {
   __shared__ SharedMemBarrier done;
   if (thread() == 0) done.init(32), ptx::fence_mbarrier_init();
-  meet_neighbour();
+  meet_cluster();
   args.out[word()] = args.in[word()];
   if (ptx::cluster_cta_rank() == 0)
     ptx::mbarrier_arrive_cluster(in_cta(&done, 1));  // (1)
@@ -66,7 +60,7 @@ __global__ void arrival_early_by_luck(const __grid_constant__ FaultArguments arg
 __global__ void arrival_waited_for(const __grid_constant__ FaultArguments args) {
   __shared__ SharedMemBarrier done;
   if (thread() == 0) done.init(32), ptx::fence_mbarrier_init();
-  meet_neighbour();
+  meet_cluster();
   args.out[word()] = args.in[word()];
   if (ptx::cluster_cta_rank() == 0)
     ptx::mbarrier_arrive_cluster(in_cta(&done, 1));
@@ -79,7 +73,7 @@ template <bool waits, bool invalidates>
 __device__ __forceinline__ void use_barrier_for_data(const FaultArguments& args) {
   __shared__ SharedMemBarrier told;
   if (thread() == 0) told.init(1), ptx::fence_mbarrier_init();
-  meet_neighbour();
+  meet_cluster();
   args.out[word()] = args.in[word()];
   if (thread() == 0) {
     if (ptx::cluster_cta_rank() == 0) {
@@ -94,7 +88,7 @@ __device__ __forceinline__ void use_barrier_for_data(const FaultArguments& args)
       *reinterpret_cast<volatile uint64_t*>(&told) = 77;               // writes over the barrier
     }
   }
-  meet_neighbour();
+  meet_cluster();
 }
 
 // fault 41: Triton 10409. mbarrier.inval, and nothing orders an arrival of the other CTA before it.
@@ -168,7 +162,7 @@ __device__ __forceinline__ void relay_full(const FaultArguments& args) {
   __shared__ uint32_t words[32];
   __shared__ SharedMemBarrier full, both;
   if (thread() == 0) full.init(32), both.init(1), ptx::fence_mbarrier_init();
-  meet_neighbour();
+  meet_cluster();
   const uint32_t rank = ptx::cluster_cta_rank();
   if (rank == 1) {
     words[lane()] = args.in[lane()];  // half of the other CTA
@@ -184,7 +178,7 @@ __device__ __forceinline__ void relay_full(const FaultArguments& args) {
     both.wait_cluster(0);
     args.out[lane()] = load_cluster(in_cta(&words[lane()], 1));  // reads the other half
   }
-  meet_neighbour();
+  meet_cluster();
 }
 
 // fault 29: "Full" is relayed from one CTA of a pair to the other by an arrival of CTA scope.
@@ -203,12 +197,12 @@ __global__ void full_relayed_at_cluster_scope(const __grid_constant__ FaultArgum
 template <bool meets>
 __device__ __forceinline__ void allocate_in_a_pair(const FaultArguments& args) {
   __shared__ uint32_t slot;
-  meet_neighbour();
+  meet_cluster();
   if (ptx::cluster_cta_rank() == 1) __nanosleep(5000);
   ptx::tcgen05_alloc<2>(ptx::shared_address(&slot), kColumns);  // allocates its half
   ptx::tcgen05_relinquish_alloc_permit<2>();
   __syncwarp();
-  if constexpr (meets) meet_neighbour();
+  if constexpr (meets) meet_cluster();
   ptx::tcgen05_dealloc<2>(slot, kColumns);  // frees its half
   args.out[word()] = args.in[word()];
 }

@@ -143,6 +143,13 @@ __device__ __forceinline__ void replace_address(CUtensorMap* map, const void* ad
                : "memory");
 }
 
+/// A barrier of all threads of a cluster, by whole warps.
+__device__ __forceinline__ void meet_cluster() {
+  __syncwarp();
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+}
+
 constexpr uint32_t kColumns = 32;  ///< of Tensor Memory that a kernel allocates
 
 /// tcgen05.alloc, by a whole warp
