@@ -14,8 +14,7 @@ struct BlockwiseReference {
   std::vector<double> magnitude;  ///< Σ |a·b|·scales: what rounding errors are relative to
 };
 
-/// Computes the reference from the dequantised operands on all cores, in blocks of D, so that what
-/// is held of the operands in float64 stays small.
+/// Computes the reference from the dequantised operands (reference_in_blocks.hpp).
 BlockwiseReference blockwise_reference(const BlockwiseProblem& problem);
 
 }  // namespace bw
