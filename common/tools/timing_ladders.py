@@ -1,14 +1,13 @@
 """Holds the simulator's timing model against two ladders of matrix products, each kernel with one
 idea more than the one before: whether it sees what each idea brings (tests/hardware/timing)."""
 
-import csv
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, process
+from . import build
 from .errors import WorkbookError
-from .timing_validation import RUN_SECONDS, kendall_tau
+from .timing_validation import kendall_tau, read_table, run_program
 
 _FOLDER = "tests/hardware/timing"
 
@@ -34,13 +33,8 @@ LADDERS = (
 
 def read_rows(path):
     """The numbers of a file of results by name and parameter."""
-    try:
-        lines = [line for line in Path(path).read_text(encoding="utf-8").splitlines()
-                 if line and not line.startswith("#")]
-    except OSError as error:
-        raise WorkbookError(f"{path} could not be read: {error.strerror}.") from error
     return {(row["name"], row["parameter"]): (float(row["value"]), row["unit"])
-            for row in csv.DictReader(lines)}
+            for row in read_table(path)}
 
 
 def describe(simulated, recorded):
@@ -75,11 +69,7 @@ def do_published(root, console, tools):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "ladder.csv"
             with console.step(f"Simulating the ladder {ladder.title.split(',')[0]}"):
-                status, text = process.capture(
-                    [str(program), "--groups", ladder.groups, "--write", str(path)],
-                    env=environment, timeout=RUN_SECONDS)
-            if status != 0:
-                raise WorkbookError(f"`{program.name}` ended with status {status}:\n{text}")
+                run_program(program, ["--groups", ladder.groups, "--write", str(path)], environment)
             simulated = read_rows(path)
         print(f"products {ladder.title}; one constant was chosen with the H100's in view")
         print("\n".join(describe(simulated, read_rows(root / _FOLDER / ladder.recorded))))

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import build, machine, process
 from .errors import WorkbookError
@@ -65,15 +66,19 @@ def loss_of_choice(variants):
     return chosen.measured / min(row.measured for row in variants) - 1
 
 
-def recorded_rows(root, group, only=None):
-    """The recorded file's lines as dictionaries; `only`: those that hold this text."""
-    path = root / RECORDED.format(group)
+def read_table(path):
+    """The lines of a file of times as dictionaries; lines that begin with # are comments."""
     try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines()
+        lines = [line for line in Path(path).read_text(encoding="utf-8").splitlines()
                  if line and not line.startswith("#")]
     except OSError as error:
         raise WorkbookError(f"{path} could not be read: {error.strerror}.") from error
-    rows = list(csv.DictReader(lines))
+    return list(csv.DictReader(lines))
+
+
+def recorded_rows(root, group, only=None):
+    """The recorded file's lines as dictionaries; `only`: those that hold this text."""
+    rows = read_table(root / RECORDED.format(group))
     if only:
         rows = [row for row in rows if only in "x".join(row.values()) or only in row.get("config", "")
                 or only in row.get("produce", "")]
@@ -91,7 +96,7 @@ def fills_chip(m, n, config, multiprocessors=132):
 
 
 def run_program(program, options, environment):
-    """What a chapter's program prints."""
+    """What a program prints."""
     status, text = process.capture([str(program), *options], env=environment, timeout=RUN_SECONDS)
     if status != 0:
         raise WorkbookError(f"`{program.name} {' '.join(options)}` ended with status {status}:\n{text}")
