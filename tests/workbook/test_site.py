@@ -382,6 +382,7 @@ class Undocumented(unittest.TestCase):
                 "common/simulator",
                 "solutions",
                 "docs/site",
+                "tests/contract",
             ):
                 (root / folder).mkdir(parents=True)
             (work / "pages").mkdir(parents=True)
