@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/device/scale_atom.cuh"
 #include "common/host/ceil_div.hpp"
@@ -28,12 +29,10 @@ float largest_of_row(const ElementSource& source, int64_t row, int64_t k) {
   return largest;
 }
 
-// What maps the matrix' largest magnitude to the largest scale times the largest element.
-float nvfp4_factor(int64_t rows, int64_t k, const ElementSource& source) {
+float largest_of_all(int64_t rows, int64_t k, const ElementSource& source) {
   std::vector<float> largest(rows);
   parallel_for(rows, [&](int64_t row) { largest[row] = largest_of_row(source, row, k); });
-  const float of_all = rows == 0 ? 0 : *std::max_element(largest.begin(), largest.end());
-  return of_all == 0 ? 1 : of_all / (kFp8E4m3Max * kFp4E2m1Max);
+  return rows == 0 ? 0 : *std::max_element(largest.begin(), largest.end());
 }
 
 // The code of the scale of a block whose largest magnitude is `largest`.
@@ -118,8 +117,35 @@ BlockScaledMatrix quantise_block_scaled(BlockFormat format, int64_t rows, int64_
           " elements of four bits; they are stored in pairs: give an even number.");
   matrix.values.resize(rows * matrix.row_bytes());
   matrix.scales.resize(rows * matrix.blocks);
-  if (format == BlockFormat::kNvfp4) matrix.factor = nvfp4_factor(rows, k, source);
+  if (format == BlockFormat::kNvfp4) matrix.factor = nvfp4_factor(largest_of_all(rows, k, source));
   parallel_for(rows, [&](int64_t row) { quantise_row(matrix, row, source, rounding); });
+  return matrix;
+}
+
+float nvfp4_factor(double largest_magnitude) {
+  const auto largest = static_cast<float>(largest_magnitude);
+  return largest == 0 ? 1 : largest / (kFp8E4m3Max * kFp4E2m1Max);
+}
+
+BlockScaledMatrix collect_scales(BlockFormat format, int64_t rows, int64_t k,
+                                 std::vector<uint8_t> values, const std::vector<uint8_t>& atoms,
+                                 float factor) {
+  BlockScaledMatrix matrix{.format = format,
+                           .rows = rows,
+                           .k = k,
+                           .blocks = ceil_div(k, scale_block(format)),
+                           .values = std::move(values),
+                           .scales = {},
+                           .factor = factor};
+  require(static_cast<int64_t>(atoms.size()) == scale_bytes(rows, matrix.blocks), "The atoms have ",
+          atoms.size(), " bytes; ", rows, " rows of ", matrix.blocks, " blocks take ",
+          scale_bytes(rows, matrix.blocks), ".");
+  const int64_t atoms_along_k = scale_atoms_along_k(matrix.blocks);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t block = 0; block < matrix.blocks; ++block) {
+      matrix.scales.push_back(atoms[scale_offset(row, block, atoms_along_k)]);
+    }
+  }
   return matrix;
 }
 

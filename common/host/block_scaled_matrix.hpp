@@ -51,4 +51,13 @@ BlockScaledMatrix quantise_block_scaled(BlockFormat format, int64_t rows, int64_
 /// makes a whole row of D NaN. `name`: of the matrix, for the sentence.
 std::vector<uint8_t> lay_out_scales(const char* name, const BlockScaledMatrix& matrix);
 
+/// The inverse of lay_out_scales, with the codes and the factor that belong to the scales.
+BlockScaledMatrix collect_scales(BlockFormat format, int64_t rows, int64_t k,
+                                 std::vector<uint8_t> values, const std::vector<uint8_t>& atoms,
+                                 float factor = 1);
+
+/// What maps a matrix' largest magnitude to the largest scale (448) times the largest element (6);
+/// 1 for a matrix of zeros.
+float nvfp4_factor(double largest_magnitude);
+
 }  // namespace bw

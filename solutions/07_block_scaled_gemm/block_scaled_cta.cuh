@@ -7,6 +7,7 @@
 #include "common/device/tma_load.cuh"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cta.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_config.cuh"
+#include "solutions/07_block_scaled_gemm/block_scaled_output.hpp"
 
 namespace bw {
 
@@ -18,6 +19,7 @@ struct BlockScaledKernelArguments {
   GemmKernelArguments gemm;
   CUtensorMap b_scales;  ///< atoms [ceil(N / 128), atoms along K], box (of a K block) × (of a tile)
   float factor;          ///< of A · Bᵀ: the product of the matrices' factors
+  QuantisedOutputArguments quantised;  ///< where D goes, if it isn't bf16
 
   /// One thread: brings the tensor maps into the descriptor cache.
   __device__ __forceinline__ void prefetch_tensor_maps() const {

@@ -79,6 +79,32 @@ CUtensorMap bf16_map(const char* name, const Bf16* data, const BlockScaledGemmAr
                           .swizzle = detail::swizzle_of_row(columns * sizeof(Bf16))});
 }
 
+QuantisedOutputArguments quantised_arguments(const QuantisedOutput& out, int64_t m, int64_t n) {
+  const int64_t blocks = n / scale_block(out.format);
+  return {.values = out.values,
+          .stride = out.stride,
+          .scales = out.scales,
+          .rows = static_cast<uint32_t>(m),
+          .blocks = static_cast<uint32_t>(blocks),
+          .atoms_along_rows = static_cast<uint32_t>(scale_atoms_along_rows(m)),
+          .atoms_along_k = static_cast<uint32_t>(scale_atoms_along_k(blocks)),
+          .inverse_factor = 1 / out.factor,
+          .format = out.format};
+}
+
+void validate_quantised_output(const QuantisedOutput& out, int64_t m, int64_t n) {
+  require(out.format != BlockFormat::kMxfp4,
+          "D can't be quantised to mxfp4; choose mxfp8 or nvfp4, or bf16.");
+  validate_block_scaled_k("N, which is the K of a GEMM that goes on with D,", n, out.format);
+  validate_tma_matrix("D", out.values, n * element_bits(out.format) / 8, out.stride, 1);
+  validate_scales("D", out.scales, out.scale_bytes, m, n / scale_block(out.format));
+  require(std::isfinite(out.factor) && out.factor > 0 && std::isfinite(1 / out.factor),
+          "The factor of D is ", out.factor,
+          "; the kernel divides D by it: give a positive number whose reciprocal is finite.");
+  require(out.format == BlockFormat::kNvfp4 || out.factor == 1, "The factor of D is ", out.factor,
+          "; MXFP8 has scales only: give 1, or choose nvfp4.");
+}
+
 BlockScaledKernelArguments kernel_arguments(const BlockScaledGemmArguments& g,
                                             const BlockScaledKernel& kernel) {
   const GemmTraits& traits = kernel.gemm.traits;
@@ -93,7 +119,12 @@ BlockScaledKernelArguments kernel_arguments(const BlockScaledGemmArguments& g,
       scale_map("scales of B", g.b_scales, g.format, g.n, g.k, kernel.b_scale_parts);
   gemm.has_residual = g.beta != 0;
   if (gemm.has_residual) gemm.c = bf16_map("C", g.c, g, g.ldc, kernel.gemm);
-  gemm.d = bf16_map("D", g.d, g, g.ldd, kernel.gemm);
+  if (g.quantised) {
+    arguments.quantised = quantised_arguments(*g.quantised, g.m, g.n);
+    gemm.d = gemm.a;  // prefetched like the other maps, but not used
+  } else {
+    gemm.d = bf16_map("D", g.d, g, g.ldd, kernel.gemm);
+  }
   gemm.raster = TileRaster{detail::pieces(g.m, traits.cluster_rows()),
                            detail::pieces(g.n, traits.cluster_columns())};
   gemm.k_blocks = detail::pieces(g.k, block_k(g.format));
@@ -113,13 +144,17 @@ void validate_block_scaled_arguments(const BlockScaledGemmArguments& g) {
   validate_tma_matrix("B", g.b, row_bytes, g.b_stride, 1);
   validate_scales("A", g.a_scales, g.a_scale_bytes, g.m, blocks);
   validate_scales("B", g.b_scales, g.b_scale_bytes, g.n, blocks);
-  validate_tma_matrix("D", g.d, g.n, g.ldd, sizeof(Bf16));
+  if (g.quantised) {
+    validate_quantised_output(*g.quantised, g.m, g.n);
+  } else {
+    validate_tma_matrix("D", g.d, g.n, g.ldd, sizeof(Bf16));
+  }
   require(std::isfinite(g.factor), "The factor of the product is ", g.factor,
           "; every element of D would be NaN or infinite: give a finite number.");
   require(g.beta == 0 || g.c != nullptr, "beta is ", g.beta,
           " but C is a null pointer; give C, or beta = 0.");
   if (g.beta != 0) validate_tma_matrix("C", g.c, g.n, g.ldc, sizeof(Bf16));
-  require(g.beta == 0 || g.d != g.c || g.ldc == g.ldd,
+  require(g.quantised || g.beta == 0 || g.d != g.c || g.ldc == g.ldd,
           "D is C itself, but their leading dimensions (", g.ldd, " and ", g.ldc,
           ") differ: tiles would overwrite what others still read. Give D memory of its own.");
 }

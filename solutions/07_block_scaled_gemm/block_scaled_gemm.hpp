@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "common/device/block_format.cuh"
 #include "common/host/number_formats.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_kernels.hpp"
+#include "solutions/07_block_scaled_gemm/block_scaled_output.hpp"
 
 namespace bw {
 
@@ -34,6 +36,7 @@ struct BlockScaledGemmArguments {
   Bf16* d;                  ///< [M, ldd]; may be C itself. Chapter 5's D says what TMA may write
   int64_t ldd;              ///< elements from row to row of D, a multiple of 8
   float beta;               ///< factor of the residual C; 0: there is no C
+  std::optional<QuantisedOutput> quantised = {};  ///< D in another format: `d` isn't used then
 };
 
 /// Throws Error for the first condition that `arguments` breaks.

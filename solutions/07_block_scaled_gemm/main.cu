@@ -11,6 +11,7 @@
 #include "common/host/device_attribute.hpp"
 #include "common/host/event_timer.hpp"
 #include "common/host/program.hpp"
+#include "common/host/quantised_comparison.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_gemm.hpp"
 #include "solutions/07_block_scaled_gemm/device_block_scaled_problem.hpp"
@@ -19,9 +20,15 @@ namespace {
 
 struct ProgramOptions : bw::GemmOptions {
   int format = 0;         ///< index into block_format_names(), in the order of bw::BlockFormat
+  int output = 0;         ///< index into output_names()
   bool describe = false;  ///< print what the configuration is made of, and end
 
   bw::BlockFormat block_format() const { return static_cast<bw::BlockFormat>(format); }
+  static std::vector<std::string> output_names() { return {"bf16", "mxfp8", "nvfp4"}; }
+  bool quantises() const { return output != 0; }
+  bw::BlockFormat output_format() const {
+    return output == 1 ? bw::BlockFormat::kMxfp8 : bw::BlockFormat::kNvfp4;
+  }
 };
 
 /// The configuration that was named, or the one that fits the shape.
@@ -39,12 +46,17 @@ const bw::BlockScaledKernel& choose_kernel(const ProgramOptions& options) {
 }
 
 /// FNV-1a over the bits of D: tells whether two runs gave the very same numbers.
-uint64_t hash_bits(const std::vector<bw::Bf16>& d) {
-  constexpr uint64_t kOffsetBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
-  uint64_t hash = kOffsetBasis;
-  for (const bw::Bf16 value : d) hash = (hash ^ value.bits) * kPrime;
-  return hash;
-}
+class BitsOfD {
+ public:
+  void add(uint32_t bits) {
+    constexpr uint64_t kPrime = 0x100000001b3;
+    hash_ = (hash_ ^ bits) * kPrime;
+  }
+  void print() const { std::printf("bits     %016llx\n", static_cast<unsigned long long>(hash_)); }
+
+ private:
+  uint64_t hash_ = 0xcbf29ce484222325;
+};
 
 /// Compares a position-encoded C exactly, everything else with the float64 reference.
 bw::ExitStatus verify(const bw::BlockScaledProblem& problem, const std::vector<bw::Bf16>& d) {
@@ -57,22 +69,54 @@ bw::ExitStatus verify(const bw::BlockScaledProblem& problem, const std::vector<b
                     "D");
 }
 
+/// Runs the kernel once and prints its time.
+void run_timed(const bw::BlockScaledGemmArguments& arguments, const bw::BlockScaledKernel& kernel) {
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  const bw::WallTimer wall;
+  const bw::PreparedBlockScaledGemm gemm(arguments, kernel);
+  bw::EventTimer timer;
+  timer.start(kDefaultStream);
+  gemm.launch(kDefaultStream);
+  const float milliseconds = timer.stop(kDefaultStream);
+  bw::print_time(milliseconds, bw::gemm_flops(arguments.m, arguments.n, arguments.k),
+                 wall.seconds());
+}
+
+/// Runs the kernel with a D of codes and scales, and compares both with the float64 reference. The
+/// factor of NVFP4 is what a calibration would give: it follows from the reference.
+bw::ExitStatus run_quantised(const ProgramOptions& options, const bw::BlockScaledKernel& kernel,
+                             const bw::BlockScaledProblem& problem,
+                             const bw::DeviceBlockScaledProblem& on_device) {
+  const bw::BlockwiseReference reference = bw::block_scaled_reference(problem);
+  const bw::BlockFormat format = options.output_format();
+  const float factor =
+      format == bw::BlockFormat::kNvfp4 ? bw::nvfp4_factor(bw::largest_magnitude(reference)) : 1.0f;
+  const bw::DeviceQuantisedOutput out(format, problem.m, problem.n, factor);
+  run_timed(on_device.arguments(out.output()), kernel);
+  const bw::BlockScaledMatrix d = out.download();
+  BitsOfD bits;
+  for (const uint8_t code : d.values) bits.add(code);
+  for (const uint8_t scale : d.scales) bits.add(scale);
+  bits.print();
+  std::printf("D        %zu bytes of codes, %zu of scales, factor %g\n", d.values.size(),
+              out.scales().size(), factor);
+  const bw::Comparison scales = bw::compare_quantised_scales(reference, d);
+  if (!scales.verified()) return bw::report(scales, "the scales of D");
+  return bw::report(bw::compare_quantised(reference, d), "D");
+}
+
 /// Copies the problem to the device, runs the kernel once, prints its time, verifies.
 bw::ExitStatus run_and_verify(const ProgramOptions& options, const bw::BlockScaledKernel& kernel) {
   const bw::BlockScaledProblem problem = bw::make_block_scaled_problem(
       options.block_format(), options.m, options.n, options.k, static_cast<float>(options.beta),
       static_cast<uint64_t>(options.seed), static_cast<bw::Fill>(options.fill));
   const bw::DeviceBlockScaledProblem on_device(problem);
-  constexpr cudaStream_t kDefaultStream = nullptr;
-  const bw::WallTimer wall;
-  const bw::PreparedBlockScaledGemm gemm(on_device.arguments(), kernel);
-  bw::EventTimer timer;
-  timer.start(kDefaultStream);
-  gemm.launch(kDefaultStream);
-  const float milliseconds = timer.stop(kDefaultStream);
-  bw::print_time(milliseconds, bw::gemm_flops(problem.m, problem.n, problem.k), wall.seconds());
+  if (options.quantises()) return run_quantised(options, kernel, problem, on_device);
+  run_timed(on_device.arguments(), kernel);
   const std::vector<bw::Bf16> d = on_device.download_d();
-  std::printf("bits     %016llx\n", static_cast<unsigned long long>(hash_bits(d)));
+  BitsOfD bits;
+  for (const bw::Bf16 value : d) bits.add(value.bits);
+  bits.print();
   return verify(problem, d);
 }
 
@@ -83,6 +127,10 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   }
   bw::validate_block_scaled_k("--k", options.k, options.block_format());
   options.validate();
+  if (options.quantises()) {
+    bw::validate_block_scaled_k("With a quantised D, the K of the next GEMM is --n, which",
+                                options.n, options.output_format());
+  }
   const bw::BlockScaledKernel& kernel = choose_kernel(options);
   if (options.describe) {
     bw::print_description(kernel.name, kernel.gemm.describe());
@@ -91,6 +139,9 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   bw::print_machine();
   std::printf("format   %s\n", bw::block_format_names()[options.format].c_str());
   options.print(kernel.name);
+  if (options.quantises()) {
+    std::printf("output   %s\n", ProgramOptions::output_names()[options.output].c_str());
+  }
   return run_and_verify(options, kernel);
 }
 
@@ -103,6 +154,8 @@ int main(int argc, char** argv) {
       "NVFP4, verified against a float64 reference.");
   options.add_to(command_line, /*k_unit=*/"32");
   command_line.add("format", options.format, bw::block_format_names(), "of A and B");
+  command_line.add("output", options.output, ProgramOptions::output_names(),
+                   "of D; mxfp8, nvfp4: codes and scales, as the next GEMM takes its A");
   command_line.add_flag("describe", options.describe,
                         "print what the configuration is made of, and end");
   return bw::run_main(command_line, "07_block_scaled_gemm", argc, argv,

@@ -8,6 +8,7 @@
 #include "solutions/03_warp_contexts/output_role_views.cuh"
 #include "solutions/05_blockwise_fp8_gemm/output_tile_writer.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_cta.cuh"
+#include "solutions/07_block_scaled_gemm/quantised_tile_writer.cuh"
 
 namespace bw {
 
@@ -26,6 +27,7 @@ __device__ __forceinline__ void write_scaled_tiles(const BlockScaledCta<Config>&
   auto epi_load = cta.epi_load_pipeline();
   auto tiles = cta.tile_scheduler();
   OutputTileWriter<Config> writer(cta);
+  QuantisedTileWriter<Config> quantised(cta);
   Accumulator accumulator;
   ptx::grid_dependency_wait();
   WorkTile tile;
@@ -37,7 +39,14 @@ __device__ __forceinline__ void write_scaled_tiles(const BlockScaledCta<Config>&
                                                 cta.scaled.factor,
                                                 [&] { stage.release_accumulator(); });
     }
-    writer.write(accumulator, cta.row_of(tile), cta.column_of(tile), epi_load);
+    const int32_t row = cta.row_of(tile), column = cta.column_of(tile);
+    if (cta.scaled.quantised.values == nullptr) {
+      writer.write(accumulator, row, column, epi_load);
+    } else if (cta.scaled.quantised.format == BlockFormat::kMxfp8) {
+      quantised.template write<BlockFormat::kMxfp8>(accumulator, row, column, epi_load);
+    } else {
+      quantised.template write<BlockFormat::kNvfp4>(accumulator, row, column, epi_load);
+    }
   }
   writer.finish();
 }

@@ -45,6 +45,10 @@ class TileAccumulator {
   __device__ __forceinline__ float operator[](int column) const {
     return values_[column / kChunkColumns][column % kChunkColumns];
   }
+  /// The same, to change it.
+  __device__ __forceinline__ float& operator[](int column) {
+    return values_[column / kChunkColumns][column % kChunkColumns];
+  }
 
  private:
   static constexpr int kChunkColumns = kColumns % 32 == 0 ? 32 : 16;

@@ -59,7 +59,8 @@ __global__ void barriers(uint32_t* result) {
   if (ptx::elect_one()) result[0] = done;
   result[1] = ptx::pack_bf16x2(ptx::unpack_bf16_low(done), ptx::unpack_bf16_high(done));
   const float value = ptx::unpack_bf16_low(done);
-  result[2] = ptx::pack_e4m3x2(value, value) + ptx::round_up_to_ue8m0(value);
+  result[2] = ptx::pack_e4m3x2(value, value) + ptx::round_up_to_ue8m0(value) +
+              ptx::pack_e2m1x2(value, value) + static_cast<uint32_t>(ptx::e4m3_value(result[1]));
 }
 
 __global__ void shared_and_global_words(uint32_t* flag, float* result) {
