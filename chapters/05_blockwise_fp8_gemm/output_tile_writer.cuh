@@ -27,7 +27,6 @@ class OutputTileWriter {
   static constexpr int kEpilogueBarrierId = 2;  // 1 is the TMEM hand-over of the warp contexts
   using EpilogueBarrier = WarpGroupBarrier<Config::Roles::kEpilogueThreads, kEpilogueBarrierId>;
   static constexpr uint32_t kChunkBytes = 16;  ///< what a swizzle moves as a whole
-  static constexpr int kGroup = 8;             ///< columns handled together: 8 bf16 = one chunk
   static constexpr bool kBf16Output = Config::traits.output == OutputType::kBf16;
 
  public:
@@ -62,7 +61,9 @@ class OutputTileWriter {
     __syncwarp();
   }
 
- private:
+ protected:
+  static constexpr int kGroup = 8;  ///< columns handled together: 8 bf16 = one chunk
+
   /// Offset of chunk `chunk` of this thread's row in a slice with rows of `row_bytes`.
   template <uint32_t row_bytes>
   __device__ __forceinline__ uint32_t chunk_offset(int chunk) const {

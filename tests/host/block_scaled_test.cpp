@@ -15,6 +15,7 @@
 #include "common/host/block_scaled_problem.hpp"
 #include "common/host/error.hpp"
 #include "common/host/narrow_formats.hpp"
+#include "common/host/quantised_comparison.hpp"
 #include "common/host/random_normal.hpp"
 
 namespace bw {
@@ -282,6 +283,49 @@ TEST(BlockScaledReference, ComesCloseToTheProductOfTheUnquantisedMatrices) {
     }
     EXPECT_LT(std::sqrt(squares / (kM * kN)), allowed[format]);
   }
+}
+
+TEST(QuantisedComparison, CollectsWhatWasLaidOut) {
+  for (const BlockFormat format : kFormats) {
+    const BlockScaledMatrix matrix = quantise_block_scaled(format, 133, 224, TestValues{});
+    const BlockScaledMatrix collected =
+        collect_scales(format, 133, 224, matrix.values, lay_out_scales("A", matrix), matrix.factor);
+    EXPECT_EQ(collected.scales, matrix.scales);
+    EXPECT_EQ(collected.blocks, matrix.blocks);
+  }
+}
+
+/// What a comparison says of `matrix` after `change`, where the reference has the values that it
+/// was made from.
+template <class Compare, class Change>
+int64_t bad_elements(BlockFormat format, const Compare& compare, const Change& change) {
+  BlockScaledMatrix matrix = quantise_block_scaled(format, 20, 96, TestValues{});
+  BlockwiseReference reference;
+  for (int64_t i = 0; i < 20 * 96; ++i) {
+    reference.d.push_back(to_float(to_bf16(TestValues{}(i / 96, i % 96))));
+    reference.magnitude.push_back(std::fabs(reference.d.back()));
+  }
+  change(matrix);
+  return compare(reference, matrix).bad_elements;
+}
+
+TEST(QuantisedComparison, TakesTheRightMatrixAndNoOther) {
+  const auto nothing = [](BlockScaledMatrix&) {};
+  const auto scale_one_up = [](BlockScaledMatrix& d) { ++d.scales[7]; };
+  const auto scale_one_down = [](BlockScaledMatrix& d) { --d.scales[7]; };
+  const auto nan = [](BlockScaledMatrix& d) { d.scales[7] = 0xff; };
+  const auto other_factor = [](BlockScaledMatrix& d) { d.factor *= 1.5f; };
+  const auto other_code = [](BlockScaledMatrix& d) { d.values[300] ^= 4; };
+  for (const BlockFormat format : {BlockFormat::kMxfp8, BlockFormat::kNvfp4}) {
+    EXPECT_EQ(bad_elements(format, compare_quantised_scales, nothing), 0);
+    EXPECT_EQ(bad_elements(format, compare_quantised, nothing), 0);
+    for (const auto& change : {+scale_one_up, +scale_one_down, +nan}) {
+      EXPECT_EQ(bad_elements(format, compare_quantised_scales, change), 1);
+    }
+    EXPECT_EQ(bad_elements(format, compare_quantised, other_code), 1);
+    EXPECT_GT(bad_elements(format, compare_quantised, nan), 0);
+  }
+  EXPECT_GT(bad_elements(BlockFormat::kNvfp4, compare_quantised_scales, other_factor), 0);
 }
 
 }  // namespace

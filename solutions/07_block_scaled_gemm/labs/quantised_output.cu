@@ -1,154 +1,173 @@
 /// \file
-/// New: scales on the way out. The epilogue rounds its row of D to MXFP8, a scale for 32 columns,
-/// and writes codes and scales as the next GEMM takes them: the second kernel multiplies the first
-/// one's D without any other kernel in between.
+/// New: scales on the way out. The epilogue rounds its row of D to MXFP8 or NVFP4 and writes codes
+/// and scales as the next GEMM takes them: the second kernel multiplies the first one's D without
+/// any other kernel in between.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
 
-#include "common/device/convert_narrow.cuh"
-#include "common/device/exercise.cuh"
 #include "common/host/narrow_formats.hpp"
+#include "common/host/quantised_comparison.hpp"
+#include "solutions/07_block_scaled_gemm/block_quantiser.cuh"
 #include "solutions/07_block_scaled_gemm/labs/one_block.cuh"
 
 namespace bw {
 
-constexpr BlockFormat kFormat = BlockFormat::kMxfp8;
-constexpr int kBlock = scale_block(kFormat);
-constexpr int kBlocks = kLabTile / kBlock;
-static_assert(kBlocks == kScaleAtomBlocks, "a row's scales are a word of the atom");
-
-/// Rows of D to e4m3 codes [128, 128] and one atom of scales.
-struct ToMxfp8 {
-  uint8_t* codes;   ///< the next GEMM's A
-  uint8_t* scales;  ///< its scales
+/// Rows of D to codes [128], rows of 128 bytes, and atoms of scales along K.
+template <BlockFormat format>
+struct ToCodes {
+  uint8_t* codes;        ///< the next GEMM's A
+  uint8_t* scales;       ///< its scales
+  float inverse_factor;  ///< 1 / the factor of D
 
   /// Thread r: row r.
   __device__ __forceinline__ void operator()(const float (&row)[kLabTile]) const {
-    uint32_t word = 0;
+    using Quantiser = BlockQuantiser<format>;
+    constexpr int kBlock = Quantiser::kBlock, kWords = Quantiser::kWords;
+    const Quantiser quantiser(inverse_factor);
+    auto* const line = reinterpret_cast<uint32_t*>(codes + threadIdx.x * kBlockScaledRowBytes);
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      float largest = 0;
+    for (int block = 0; block < kLabTile / kBlock; ++block) {
+      float values[kBlock];
 #pragma unroll
-      for (int i = 0; i < kBlock; ++i) largest = fmaxf(largest, fabsf(row[block * kBlock + i]));
-      const uint32_t scale = scale_for(largest);
-      word |= scale << block * 8;
-      write_block(row, block, scale);
-    }
-    const int64_t place = scale_offset_in_atom(threadIdx.x, 0);
-    *reinterpret_cast<uint32_t*>(scales + place) = word;
-  }
-
- private:
-  /// The ue8m0 code of the scale of a block whose largest magnitude is `largest`.
-  static __device__ __forceinline__ uint32_t scale_for(float largest) {
-    constexpr float kLargestE4m3 = 448;
-    // >>> exercise 7.9 "A scale that is large enough"
-    return ptx::round_up_to_ue8m0(largest / kLargestE4m3);
-    // <<< exercise 7.9
-  }
-
-  /// The codes of a block, divided by 2^(scale - 127).
-  __device__ __forceinline__ void write_block(const float (&row)[kLabTile], int block,
-                                              uint32_t scale) const {
-    constexpr int kPerWord = sizeof(uint32_t);
-    const float inverse = exp2f(127.0f - static_cast<float>(scale));
-    uint8_t* const out = codes + threadIdx.x * kLabTile + block * kBlock;
+      for (int i = 0; i < kBlock; ++i) values[i] = row[block * kBlock + i];
+      uint32_t words[kWords];
+      const uint32_t scale = quantiser.quantise(values, words);
+      scales[scale_offset(threadIdx.x, block, LabScales<format>::kAtoms)] = scale;
 #pragma unroll
-    for (int i = 0; i < kBlock; i += kPerWord) {
-      const float* const values = row + block * kBlock + i;
-      const uint32_t low = ptx::pack_e4m3x2(values[0] * inverse, values[1] * inverse);
-      const uint32_t high = ptx::pack_e4m3x2(values[2] * inverse, values[3] * inverse);
-      *reinterpret_cast<uint32_t*>(out + i) = low | high << 16;
+      for (int i = 0; i < kWords; ++i) line[block * kWords + i] = words[i];
     }
   }
 };
 
-/// D as the first kernel has written it, in plain order.
-BlockScaledMatrix read_back(const std::vector<uint8_t>& codes, const std::vector<uint8_t>& atom) {
-  BlockScaledMatrix matrix;
-  matrix.format = kFormat;
-  matrix.rows = kLabTile;
-  matrix.k = kLabTile;
-  matrix.blocks = kBlocks;
-  matrix.values = codes;
-  for (int64_t row = 0; row < kLabTile; ++row) {
-    for (int64_t block = 0; block < kBlocks; ++block) {
-      matrix.scales.push_back(atom[scale_offset_in_atom(row, block)]);
-    }
+/// Gives the first rows of A a single element, 1, so that their rows of D are columns of B: numbers
+/// of few bits, among them some that are 448 times a power of two.
+void make_rows_of_one_element(BlockScaledMatrix& a) {
+  constexpr int64_t kRows = 16, kDistance = 8;
+  constexpr uint8_t kOneInE4m3 = 0x38, kOneInE2m1 = 2, kOneInUe8m0 = 127;
+  const bool is_e4m3 = element_bits(a.format) == 8;
+  for (int64_t row = 0; row < kRows; ++row) {
+    const auto first = a.values.begin() + row * a.row_bytes();
+    std::fill(first, first + a.row_bytes(), 0);
+    first[row * kDistance * element_bits(a.format) / 8] = is_e4m3 ? kOneInE4m3 : kOneInE2m1;
+    std::fill_n(a.scales.begin() + row * a.blocks, a.blocks,
+                has_ue8m0_scales(a.format) ? kOneInUe8m0 : kOneInE4m3);
   }
-  return matrix;
 }
 
-/// The largest magnitude of each block of D, in float64.
-std::vector<double> largest_of_blocks(const BlockwiseReference& reference) {
-  std::vector<double> largest(kLabTile * kBlocks);
-  for (size_t i = 0; i < reference.d.size(); ++i) {
-    largest[i / kBlock] = std::fmax(largest[i / kBlock], std::fabs(reference.d[i]));
+/// The first `k` columns of a matrix, whole blocks.
+BlockScaledMatrix first_columns(const BlockScaledMatrix& matrix, int64_t k) {
+  BlockScaledMatrix part{.format = matrix.format,
+                         .rows = matrix.rows,
+                         .k = k,
+                         .blocks = k / scale_block(matrix.format),
+                         .values = {},
+                         .scales = {},
+                         .factor = matrix.factor};
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    const auto values = matrix.values.begin() + row * matrix.row_bytes();
+    part.values.insert(part.values.end(), values, values + part.row_bytes());
+    const auto scales = matrix.scales.begin() + row * matrix.blocks;
+    part.scales.insert(part.scales.end(), scales, scales + part.blocks);
   }
-  return largest;
+  return part;
 }
 
-/// The scales: powers of two from q to 2 q, where q is the largest magnitude of the block / 448.
-Comparison compare_scales(const BlockwiseReference& reference, const BlockScaledMatrix& d) {
-  constexpr double kLargestE4m3 = 448, kFp32 = 1e-5;
-  const std::vector<double> largest = largest_of_blocks(reference);
-  const auto quotient = [&](int64_t i) { return largest[i] / kLargestE4m3; };
+/// MXFP8's scales, for a D in fp32 [128, 128]: each has to be the smallest power of two that isn't
+/// less than largest / 448.
+Comparison compare_with_smallest(const std::vector<float>& d, const BlockScaledMatrix& quantised) {
+  const int64_t blocks = quantised.blocks, width = scale_block(quantised.format);
   return compare_elements(
-      kLabTile, kBlocks, [&](int64_t i) { return d.scale(i / kBlocks, i % kBlocks); },
-      [&](int64_t i) { return 1.5 * quotient(i); },
-      [&](int64_t i) { return (0.5 + kFp32) * quotient(i); });
-}
-
-/// D after rounding, compared with the float64 product. e4m3 has three bits of mantissa, so an
-/// element may be off by 2^-4 of itself, or by 2^-10 of its scale if it is subnormal.
-Comparison compare_rounded(const BlockwiseReference& reference, const BlockScaledMatrix& d) {
-  constexpr double kFp32 = 1e-5;
-  const auto scale = [&](int64_t i) { return d.scale(i / kLabTile, i % kLabTile / kBlock); };
-  return compare_elements(
-      kLabTile, kLabTile,
-      [&](int64_t i) { return d.element(i / kLabTile, i % kLabTile) * scale(i); },
-      [&](int64_t i) { return reference.d[i]; },
+      kLabTile, blocks, [&](int64_t i) { return quantised.scale(i / blocks, i % blocks); },
       [&](int64_t i) {
-        return std::fmax(std::fabs(reference.d[i]) * 0x1p-4, scale(i) * 0x1p-10) +
-               kFp32 * reference.magnitude[i];
-      });
+        float largest = 0;
+        for (int64_t j = 0; j < width; ++j)
+          largest = std::max(largest, std::fabs(d[i * width + j]));
+        return to_float(to_ue8m0_up(largest / kFp8E4m3Max));
+      },
+      [](int64_t) { return 0.0; });
 }
 
-ExitStatus run_quantised_output() {
-  require_blackwell();
-  print_machine();
-  const BlockScaledProblem first = make_lab_problem(kFormat);
-  const DeviceBuffer<uint8_t> a(first.a.values), b(first.b.values);
-  const DeviceBuffer<uint8_t> a_scales(lay_out_scales("A", first.a));
-  const DeviceBuffer<uint8_t> b_scales(lay_out_scales("B", first.b));
-  DeviceBuffer<uint8_t> codes(size_t{kLabTile} * kLabTile), scales(kScaleAtomBytes);
-  DeviceBuffer<uint64_t> cycles(1);
-  run_one_block<kFormat>(a, a_scales, b, b_scales, first.factor(),
-                         ToMxfp8{codes.data(), scales.data()}, cycles);
-  const BlockScaledMatrix d = read_back(codes.download(), scales.download());
-  const BlockwiseReference reference = block_scaled_reference(first);
-  const Comparison scaled = compare_scales(reference, d), rounded = compare_rounded(reference, d);
-  std::printf("D        128 x 128 in MXFP8: %zu bytes and %d of scales, relative rms %.4f\n",
-              d.values.size(), kScaleAtomBytes, rounded.relative_rms_error);
-  if (!scaled.verified()) return report(scaled, "the scales of D");
-  if (!rounded.verified()) return report(rounded, "D in MXFP8");
+/// Both GEMMs in one format.
+template <BlockFormat format>
+class TwoGemms {
+ public:
+  TwoGemms() { make_rows_of_one_element(first_.a); }
 
-  // The next GEMM: E = D · Bᵀ, from what the first one has left in global memory.
-  BlockScaledProblem second = first;
-  second.a = d;
-  DeviceBuffer<float> e = poisoned_floats(size_t{kLabTile} * kLabTile);
-  run_one_block<kFormat>(codes, scales, b, b_scales, second.factor(), ToFloats{e.data()}, cycles);
-  print_own_cycles(cycles);
-  return report(compare_lab(second, e.download()), "E");
-}
+  /// Runs and verifies the first one, with D in fp32 and quantised, then the second one.
+  ExitStatus run() {
+    const DeviceBuffer<uint8_t> a(first_.a.values), a_scales(lay_out_scales("A", first_.a));
+    DeviceBuffer<float> d = poisoned_floats(kElements);
+    multiply(a, a_scales, first_.factor(), ToFloats{d.data()});
+    const BlockwiseReference reference = block_scaled_reference(first_);
+    const Comparison product = compare_with_reference(d.download(), kLabTile, reference);
+    if (!product.verified()) return report(product, "D in fp32");
+
+    // D's 128 columns are half of a K block of NVFP4: the other half and its scales are zero.
+    const float factor =
+        format == BlockFormat::kNvfp4 ? nvfp4_factor(largest_magnitude(reference)) : 1.0f;
+    DeviceBuffer<uint8_t> codes(size_t{kLabTile} * kBlockScaledRowBytes);
+    DeviceBuffer<uint8_t> scales(LabScales<format>::kBytes);
+    codes.fill_bytes(0);
+    scales.fill_bytes(0);
+    multiply(a, a_scales, first_.factor(),
+             ToCodes<format>{codes.data(), scales.data(), 1 / factor});
+    BlockScaledProblem second = first_;
+    second.a = collect_scales(format, kLabTile, block_k(format), codes.download(),
+                              scales.download(), factor);
+    if (verify_quantised(d.download(), reference, second.a) != kVerified) return kWrongResult;
+
+    // The next GEMM: E = D · Bᵀ, from what the first one has left in global memory.
+    DeviceBuffer<float> e = poisoned_floats(kElements);
+    multiply(codes, scales, second.factor(), ToFloats{e.data()});
+    print_own_cycles(cycles_);
+    return report(compare_lab(second, e.download()), "E");
+  }
+
+ private:
+  static constexpr size_t kElements = size_t{kLabTile} * kLabTile;
+
+  template <class Epilogue>
+  void multiply(const DeviceBuffer<uint8_t>& a, const DeviceBuffer<uint8_t>& a_scales, float factor,
+                const Epilogue& epilogue) {
+    run_one_block<format>(a, a_scales, b_, b_scales_, factor, epilogue, cycles_);
+  }
+
+  /// Compares scales and codes; prints the verdict if they are wrong, else the sizes of D.
+  static ExitStatus verify_quantised(const std::vector<float>& d,
+                                     const BlockwiseReference& reference,
+                                     const BlockScaledMatrix& padded) {
+    const BlockScaledMatrix quantised = first_columns(padded, kLabTile);
+    const Comparison scaled = format == BlockFormat::kMxfp8
+                                  ? compare_with_smallest(d, quantised)
+                                  : compare_quantised_scales(reference, quantised);
+    if (!scaled.verified()) return report(scaled, "the scales of D");
+    const Comparison rounded = compare_quantised(reference, quantised);
+    if (!rounded.verified()) return report(rounded, "the codes of D");
+    std::printf(
+        "D        128 x 128: %zu bytes of codes, %zu of scales, factor %g, relative rms %.4f\n",
+        quantised.values.size(), quantised.scales.size(), padded.factor,
+        rounded.relative_rms_error);
+    return kVerified;
+  }
+
+  BlockScaledProblem first_ = make_lab_problem(format);
+  DeviceBuffer<uint8_t> b_{first_.b.values}, b_scales_{lay_out_scales("B", first_.b)};
+  DeviceBuffer<uint64_t> cycles_{1};
+};
 
 }  // namespace bw
 
 int main(int argc, char** argv) {
-  const bw::CommandLine command_line(
-      "An epilogue that quantises, and a GEMM that goes on with it.");
-  return bw::run_main(command_line, "lab_07_quantised_output", argc, argv,
-                      [] { return bw::run_quantised_output(); });
+  int format = 0;
+  bw::CommandLine command_line("An epilogue that quantises, and a GEMM that goes on with it.");
+  command_line.add("format", format, {"mxfp8", "nvfp4"}, "of A, B and D");
+  return bw::run_main(command_line, "lab_07_quantised_output", argc, argv, [&] {
+    bw::require_blackwell();
+    bw::print_machine();
+    return format == 0 ? bw::TwoGemms<bw::BlockFormat::kMxfp8>().run()
+                       : bw::TwoGemms<bw::BlockFormat::kNvfp4>().run();
+  });
 }

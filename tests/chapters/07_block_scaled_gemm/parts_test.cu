@@ -9,8 +9,10 @@
 
 #include "common/device/scale_atom.cuh"
 #include "common/host/error.hpp"
+#include "common/host/quantised_comparison.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_config.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_gemm.hpp"
+#include "solutions/07_block_scaled_gemm/device_block_scaled_problem.hpp"
 
 namespace bw {
 namespace {
@@ -88,6 +90,78 @@ TEST(BlockScaledArguments, RowsAndNumbersAreOnesThatTheKernelTakes) {
   expect(refusal([](auto& g) { g.c = nullptr; }), "beta is 1 but C is a null pointer");
   EXPECT_EQ(refusal([](auto& g) { g.c = nullptr, g.beta = 0; }), "");
   expect(refusal([](auto& g) { g.c = g.d, g.ldc += 8; }), "D is C itself");
+}
+
+TEST(BlockScaledArguments, AQuantisedOutputIsOneThatTheNextGemmCanRead) {
+  const auto quantised = [](const std::function<void(QuantisedOutput&)>& change, int64_t n = 256) {
+    return refusal([&](BlockScaledGemmArguments& g) {
+      g.n = n;
+      g.b_scale_bytes = scale_bytes(n, g.k / scale_block(g.format));
+      QuantisedOutput out{.format = BlockFormat::kNvfp4,
+                          .values = reinterpret_cast<uint8_t*>(0x70000),
+                          .stride = 128,
+                          .scales = reinterpret_cast<uint8_t*>(0x80000),
+                          .scale_bytes = scale_bytes(g.m, n / 16),
+                          .factor = 2};
+      change(out);
+      g.beta = 0;
+      g.d = nullptr;  // not used
+      g.quantised = out;
+    });
+  };
+  EXPECT_EQ(quantised([](auto&) {}), "");
+  expect(quantised([](auto& out) { out.scale_bytes = 1024; }),
+         "The scales of D have 1024 bytes; 64 rows of 16 blocks take 2048");
+  expect(quantised([](auto& out) { out.scales += 1; }), "multiple of 16 bytes");
+  expect(quantised([](auto& out) { out.values += 1; }), "D starts at");
+  expect(quantised([](auto& out) { out.stride = 64; }), "D has 128 columns, but its rows are only");
+  expect(quantised([](auto&) {}, 248),
+         "the K of a GEMM that goes on with D, is 248: rows are whole");
+  expect(quantised([](auto& out) { out.format = BlockFormat::kMxfp4; }), "can't be quantised to");
+  expect(quantised([](auto& out) { out.factor = 0; }), "The factor of D is 0");
+  expect(quantised([](auto& out) { out.factor = std::nanf(""); }), "The factor of D is");
+  expect(quantised([](auto& out) {
+           out = {BlockFormat::kMxfp8, out.values, 256, out.scales, scale_bytes(64, 8), 2};
+         }),
+         "MXFP8 has scales only");
+}
+
+/// D of a first GEMM, in codes and scales, is A of a second one: in device memory, as it is.
+void expect_second_gemm(BlockFormat format, int64_t m, int64_t n, const std::string& config) {
+  const BlockScaledProblem first =
+      make_block_scaled_problem(BlockFormat::kMxfp8, m, n, 160, 0, 5, Fill::kNormal);
+  const DeviceBlockScaledProblem first_on_device(first);
+  const float factor = format == BlockFormat::kNvfp4
+                           ? nvfp4_factor(largest_magnitude(block_scaled_reference(first)))
+                           : 1.0f;
+  const DeviceQuantisedOutput d(format, m, n, factor);
+  PreparedBlockScaledGemm(first_on_device.arguments(d.output()), find_block_scaled_kernel(config))
+      .launch(nullptr);
+
+  // The second one's own A is never read: its codes and scales are D's.
+  BlockScaledProblem second = make_block_scaled_problem(format, m, 136, n, 0, 6, Fill::kNormal);
+  const DeviceBlockScaledProblem second_on_device(second);
+  BlockScaledGemmArguments arguments = second_on_device.arguments();
+  arguments.a = d.values();
+  arguments.a_scales = d.scales().data();
+  arguments.factor = factor * second.b.factor;
+  PreparedBlockScaledGemm(arguments, choose_block_scaled_kernel(format, m, 136, 148))
+      .launch(nullptr);
+  second.a = d.download();
+  const Comparison comparison = compare_with_reference(second_on_device.download_d(), second.n,
+                                                       block_scaled_reference(second));
+  EXPECT_TRUE(comparison.verified()) << comparison.bad_elements << " of " << comparison.elements;
+}
+
+TEST(BlockScaledOutput, IsTheNextGemmsA) {
+  // 224 and 416 columns end in the middle of an atom of scales, tiles of 192 begin in one.
+  for (const BlockFormat format : {BlockFormat::kMxfp8, BlockFormat::kNvfp4}) {
+    for (const char* config : {"mxfp8_cta1_128x128_1x1", "mxfp8_cta1_128x192_1x1_clc",
+                               "mxfp8_cta2_256x256_2x1_overlap"}) {
+      expect_second_gemm(format, 130, 224, config);
+      expect_second_gemm(format, 300, 416, config);
+    }
+  }
 }
 
 TEST(BlockScaledArguments, AKernelOfAnotherFormatIsRefused) {

@@ -76,6 +76,40 @@ class Configurations(ScaledGemmTest):
             self.assertEqual(len(chosen), 2, "a large shape calls for another configuration")
 
 
+class Output(ScaledGemmTest):
+    """D in codes and scales, which the program compares with float64: scales first, then elements."""
+
+    def test_every_configuration(self):
+        # N is not a multiple of an atom's columns, M not one of its rows, and tiles go beyond both.
+        for output, (m, n, k) in (("mxfp8", (300, 352, 416)), ("nvfp4", (257, 1056, 288))):
+            self.expect_all_configurations(m, n, k, beta=0.5, output=output)
+
+    def test_small_and_ragged(self):
+        for m, n, k in ((1, 32, 32), (129, 160, 96), (127, 2080, 160)):
+            for output in ("mxfp8", "nvfp4"):
+                self.expect_all_formats(m, n, k, beta=0, output=output)
+
+    def test_residual(self):
+        # A is 0: D is beta C, a number for each position.
+        for output in ("mxfp8", "nvfp4"):
+            self.expect_all_formats(130, 288, 64, beta=-0.5, fill="position-c", output=output)
+
+    def test_races_are_silent_and_bits_independent_of_host_threads(self):
+        for output in ("mxfp8", "nvfp4"):
+            bits = {field(self.expect_gemm(
+                300, 416, 288, format="mxfp4", config="mxfp4_cta2_256x256_2x1_overlap", output=output,
+                environment={"BW_SIM_CHECKS": level, "BW_SIM_THREADS": threads}), "bits")
+                for level, threads in (("contract", "1"), ("races", "2"), ("contract", "5"))}
+            self.assertEqual(len(bits), 1, bits)
+
+    def test_bad_input(self):
+        for output, unit in (("mxfp8", 32), ("nvfp4", 32)):
+            self.expect_refused("the K of the next GEMM is --n, which is 1000: rows are whole blocks",
+                                n=1000, output=output)
+            self.expect_refused(f"give a positive multiple of {unit}", n=48, output=output)
+        self.expect_refused("--output mxfp4 isn't known", output="mxfp4")
+
+
 class Levels(ScaledGemmTest):
     """What the checks say of right kernels, and what the bits depend on."""
 
