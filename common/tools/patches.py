@@ -12,7 +12,8 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 @dataclass(frozen=True)
 class Hunk:
-    """Lines of a patch, each " context", "-removed" or "+added"."""
+    """Lines of a patch, each " context", "-removed", "+added" or "~added": as right as what it
+    replaces, so that a comparison with the solution does not give the fault away."""
 
     first: int    # where the patch says that it begins, from 1; 0: unknown
     lines: tuple
@@ -48,9 +49,9 @@ def hunks(patch):
         elif lines is not None and line.startswith("\\"):
             continue  # "\ No newline at end of file"
         elif lines is not None:
-            if line and line[0] not in " +-":
-                raise WorkbookError(f"the line `{line}` begins neither with a blank nor with + or "
-                                    "-.")
+            if line and line[0] not in " +-~":
+                raise WorkbookError(f"the line `{line}` begins neither with a blank nor with +, - "
+                                    "or ~.")
             lines.append(line or " ")
     while lines and lines[-1] == " ":  # the text's end, not a line of the patch
         lines.pop()
@@ -68,7 +69,7 @@ def apply(text, patch):
     """
     lines = text.split("\n")
     places = sorted(((_place(lines, hunk), hunk) for hunk in hunks(patch)), key=lambda at: at[0])
-    only_removes = not any(line[0] == "+" for _, hunk in places for line in hunk.lines)
+    only_removes = not any(line[0] in "+~" for _, hunk in places for line in hunk.lines)
     result, changed, done = [], set(), 0
     for at, hunk in places:
         if at < done:
@@ -91,12 +92,12 @@ def _append(hunk, result, changed, only_removes):
         while index < len(hunk.lines) and hunk.lines[index][0] != " ":
             group.append(hunk.lines[index])
             index += 1
-        added = [line[1:] for line in group if line[0] == "+"]
-        if added:
-            changed.update(range(len(result) + 1, len(result) + len(added) + 1))
-        elif only_removes:
+        added = [line for line in group if line[0] != "-"]
+        changed.update(number for number, line in enumerate(added, len(result) + 1)
+                       if line[0] == "+")
+        if not added and only_removes:
             changed.update((len(result), len(result) + 1))
-        result += added
+        result += [line[1:] for line in added]
 
 
 def _place(lines, hunk):

@@ -213,6 +213,10 @@ class Patches(unittest.TestCase):
         with self.assertRaisesRegex(WorkbookError, "2 files"):
             patches.patched_file("+++ b/f\n+++ b/g\n")
 
+    def test_lines_that_are_as_right_as_before_are_not_the_fault(self):
+        patch = "+++ b/f\n@@\n-a\n~A\n b\n-c\n+C\n~D\n"
+        self.assertEqual(patches.apply("a\nb\nc\n", patch), ("A\nb\nC\nD\n", [3]))
+
     def test_line_numbers_choose_among_equal_places(self):
         self.assertEqual(patches.apply("a\nb\na\n", "+++ b/f\n@@ -3 +3 @@\n-a\n+A\n")[0],
                          "a\nb\nA\n")

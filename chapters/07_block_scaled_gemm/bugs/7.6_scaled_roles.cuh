@@ -83,7 +83,8 @@ struct ScaledRoles {
   /// The load warp's lane: operands, and atoms of scales. Atoms of one row of tiles follow each
   /// other along K, so those of a K block are one piece of memory.
   __device__ __forceinline__ void load() const {
-    constexpr uint32_t kScaleBytes = source == ScaleSource::kAtoms ? 2 * Scales::kBytes : 0;
+    constexpr uint32_t kScaleBytes =
+        source == ScaleSource::kAtoms ? 2 * Scales::kAtoms * kScaleAtomBytes : 0;
     for (uint32_t k_block = 0; k_block < args.k_blocks; ++k_block) {
       const uint32_t stage = k_block % kLabStages, full = shared.full[stage].address();
       shared.empty[stage].wait((k_block / kLabStages + 1) & 1);
@@ -133,7 +134,7 @@ struct ScaledRoles {
       // The columns were read by MMAs whose commit came here through the load warp.
       ptx::tcgen05_fence_after_thread_sync();
       spread_scales<format>(columns, ptx::shared_address(shared.a_scales[stage]));
-      spread_scales<format>(columns + Scales::kColumns,
+      spread_scales<format>(columns + Scales::kAtoms * kScaleAtomColumns,
                             ptx::shared_address(shared.b_scales[stage]));
       if (args.order == ScaleOrder::kWaitForCopies) {
         ptx::tcgen05_commit<1>(shared.copied.address());
@@ -153,7 +154,7 @@ struct ScaledRoles {
     }
     // The MMAs that read a stage's columns are those that read the stage: the load warp has waited
     // for them before it filled the stage again.
-    return scales + k_block % kLabStages * 2 * Scales::kColumns;
+    return scales + k_block % kLabStages * 2 * Scales::kAtoms * kScaleAtomColumns;
   }
 
   /// Waits for the MMAs of the K block before this one.

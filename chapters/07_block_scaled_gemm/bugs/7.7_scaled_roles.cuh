@@ -70,7 +70,7 @@ struct ScaledRoles {
 
   /// One thread initialises the barriers.
   __device__ __forceinline__ void init_barriers() const {
-    constexpr uint32_t kWriters = source == ScaleSource::kThreads ? kLabThreads : 0;
+    constexpr uint32_t kWriters = source == ScaleSource::kAtoms ? 0 : kLabThreads;
     for (uint32_t stage = 0; stage < kLabStages; ++stage) {
       shared.full[stage].init(1 + kWriters);
       shared.empty[stage].init(1);
@@ -91,7 +91,7 @@ struct ScaledRoles {
       const int32_t x = k_block * kBlockScaledRowBytes;
       ptx::tma_load_2d(ptx::shared_address(shared.a[stage]), &args.a, full, x, 0);
       ptx::tma_load_2d(ptx::shared_address(shared.b[stage]), &args.b, full, x, 0);
-      if constexpr (source == ScaleSource::kAtoms) {
+      if constexpr (source != ScaleSource::kThreads) {
         const uint32_t first = k_block * Scales::kBytes;
         ptx::bulk_load(ptx::shared_address(shared.a_scales[stage]), args.a_scales + first,
                        Scales::kBytes, full);
@@ -128,7 +128,7 @@ struct ScaledRoles {
     const uint32_t scales = d + kLabTile;
     for (uint32_t k_block = 0; k_block < args.k_blocks; ++k_block) {
       const uint32_t stage = k_block % kLabStages;
-      shared.full[stage].wait(k_block / kLabStages & 1);
+      shared.full[stage].wait(k_block / kLabStages % 2);
       const uint32_t columns = columns_of(scales, k_block);
       // The columns were read by MMAs whose commit came here through the load warp.
       ptx::tcgen05_fence_after_thread_sync();

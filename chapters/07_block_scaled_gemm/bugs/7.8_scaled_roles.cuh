@@ -128,13 +128,13 @@ struct ScaledRoles {
     const uint32_t scales = d + kLabTile;
     for (uint32_t k_block = 0; k_block < args.k_blocks; ++k_block) {
       const uint32_t stage = k_block % kLabStages;
-      shared.full[stage].wait(k_block / kLabStages & 1);
+      shared.full[stage].wait(k_block / kLabStages % 2);
       const uint32_t columns = columns_of(scales, k_block);
       // The columns were read by MMAs whose commit came here through the load warp.
       ptx::tcgen05_fence_after_thread_sync();
-      spread_scales<format>(columns, ptx::shared_address(shared.a_scales[stage]));
       spread_scales<format>(columns + Scales::kColumns,
                             ptx::shared_address(shared.b_scales[stage]));
+      spread_scales<format>(columns, ptx::shared_address(shared.a_scales[stage]));
       if (args.order == ScaleOrder::kWaitForCopies) {
         ptx::tcgen05_commit<1>(shared.copied.address());
         shared.copied.wait(k_block & 1);
@@ -159,8 +159,8 @@ struct ScaledRoles {
   /// Waits for the MMAs of the K block before this one.
   __device__ __forceinline__ void wait_for_mmas_before(uint32_t k_block) const {
     if (k_block == 0) return;
-    const uint32_t before = k_block - 1;
-    shared.empty[before % kLabStages].wait(before / kLabStages & 1);
+    const uint32_t before = k_block - 1, lap = before / kLabStages;
+    shared.empty[before % kLabStages].wait(lap & 1);
   }
 };
 
