@@ -9,6 +9,7 @@
 
 #include "common/device/register_budget.cuh"
 #include "common/device/shared_mem_barrier.cuh"
+#include "common/device/shared_memory_budget.cuh"
 #include "common/device/swizzle.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_stage.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
@@ -157,8 +158,7 @@ struct GemmConfig {
   using LoadOrder = LoadOrderBarrier<kNumScheduleStages + 1>;
 
   /// Input stages: what is left of the SM's shared memory.
-  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  // sm_100
-  static constexpr uint32_t kBarrierBytes = 1024;                ///< barriers, messages, padding
+  static constexpr uint32_t kBarrierBytes = 1024;  ///< barriers, messages, padding
   /// Bytes of all slices of C and D.
   static constexpr uint32_t kOutputBytes =
       kNumEpiLoadStages * Slice::kCBytes + kNumOutputBuffers * Slice::kDBytes;

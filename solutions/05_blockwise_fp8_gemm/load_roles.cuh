@@ -35,11 +35,10 @@ __device__ __forceinline__ void load_operand(const void* destination, const CUte
   }
 }
 
-/// One lane: this CTA's copies of one K block, `stage` counting K blocks of the ring. Tiles that
-/// CTAs of the cluster share are loaded in slices, one by each, and multicast; the A-scales are
-/// this CTA's own.
+/// One lane: this CTA's copies of A and B for one K block, `stage` counting K blocks of the ring.
+/// Tiles that CTAs of the cluster share are loaded in slices, one by each, and multicast.
 template <class Config>
-__device__ __forceinline__ void load_k_block(const GemmCta<Config>& cta,
+__device__ __forceinline__ void load_a_and_b(const GemmCta<Config>& cta,
                                              const typename Config::Payload& payload,
                                              uint32_t stage, uint32_t full, uint32_t k_block,
                                              int32_t row, int32_t column) {
@@ -58,8 +57,17 @@ __device__ __forceinline__ void load_k_block(const GemmCta<Config>& cta,
                                  k, row + a_row, cluster.a_multicast_mask());
   load_operand<kGroup, kBSlices>(payload.b_tile(stage) + b_row * Config::kTileK, cta.args.b, full,
                                  k, column + b_half + b_row, cluster.b_multicast_mask());
-  load_operand<kGroup, /*slices=*/1>(payload.a_scales_tile(stage), cta.args.a_scales, full, row,
-                                     k_block, /*mask=*/0);
+}
+
+/// One lane: this CTA's copies of one K block: A, B, and the A-scales, which are its own.
+template <class Config>
+__device__ __forceinline__ void load_k_block(const GemmCta<Config>& cta,
+                                             const typename Config::Payload& payload,
+                                             uint32_t stage, uint32_t full, uint32_t k_block,
+                                             int32_t row, int32_t column) {
+  load_a_and_b(cta, payload, stage, full, k_block, row, column);
+  load_operand<Config::kCtaGroup, /*slices=*/1>(payload.a_scales_tile(stage), cta.args.a_scales,
+                                                full, row, k_block, /*mask=*/0);
 }
 
 /// Load warp: fills the input ring with one group of K blocks after the other. A tile's last group

@@ -9,6 +9,7 @@
 #include "common/device/register_budget.cuh"
 #include "common/device/scale_block.cuh"
 #include "common/device/shared_mem_barrier.cuh"
+#include "common/device/shared_memory_budget.cuh"
 #include "common/device/swizzle.cuh"
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
@@ -178,7 +179,6 @@ struct GemmConfig {
   static_assert(kSplitK == 1 ||
                     kMathWarpgroups * kMostSent * kSentBytes <= sizeof(SharedStorage::input),
                 "what a CTA sends fits where the ring was");
-  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  ///< sm_90
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
                 "the rings need more shared memory than a CTA can have: fewer stages or slots");
 };

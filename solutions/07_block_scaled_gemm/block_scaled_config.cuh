@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "common/device/shared_memory_budget.cuh"
 #include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_payload.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_tmem.cuh"
@@ -76,8 +77,7 @@ struct BlockScaledConfig {
                        Cluster::kSize>>;
   using LoadOrder = LoadOrderBarrier<kNumScheduleStages + 1>;  ///< the order of loads
 
-  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  ///< sm_100
-  static constexpr uint32_t kBarrierBytes = 1024;                ///< barriers, messages, padding
+  static constexpr uint32_t kBarrierBytes = 1024;  ///< barriers, messages, padding
   /// Bytes of all slices of C and D.
   static constexpr uint32_t kOutputBytes =
       kNumEpiLoadStages * Slice::kCBytes + kNumOutputBuffers * Slice::kDBytes;

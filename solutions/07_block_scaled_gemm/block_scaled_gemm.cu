@@ -12,6 +12,7 @@
 #include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
 #include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_cta.cuh"
+#include "solutions/07_block_scaled_gemm/operand_bytes_map.hpp"
 
 namespace bw {
 namespace {
@@ -29,20 +30,6 @@ void validate_scales(const char* name, const uint8_t* scales, int64_t bytes, int
       blocks, " blocks take ", expected,
       ": they are stored in whole atoms of 128 rows x 4 blocks, 512 bytes each, even for a matrix"
       " below one atom. Lay them out with lay_out_scales.");
-}
-
-CUtensorMap operand_map(const char* name, const uint8_t* data, int64_t rows, int64_t row_bytes,
-                        int64_t stride, int box_rows) {
-  return make_tensor_map({.name = name,
-                          .data = data,
-                          .type = CU_TENSOR_MAP_DATA_TYPE_UINT8,
-                          .element_bytes = 1,
-                          .inner = static_cast<uint64_t>(row_bytes),
-                          .outer = static_cast<uint64_t>(rows),
-                          .stride_bytes = static_cast<uint64_t>(stride),
-                          .box_inner = kBlockScaledRowBytes,
-                          .box_outer = static_cast<uint32_t>(box_rows),
-                          .swizzle = CU_TENSOR_MAP_SWIZZLE_128B});
 }
 
 /// A row of this map is all of K for 128 rows of the matrix. What is outside reads as zero: the
@@ -111,9 +98,10 @@ BlockScaledKernelArguments kernel_arguments(const BlockScaledGemmArguments& g,
   const int64_t row_bytes = g.k * element_bits(g.format) / 8;
   BlockScaledKernelArguments arguments{};
   GemmKernelArguments& gemm = arguments.gemm;
-  gemm.a = operand_map("A", g.a, g.m, row_bytes, g.a_stride, traits.cta_rows() / traits.a_slices());
-  gemm.b =
-      operand_map("B", g.b, g.n, row_bytes, g.b_stride, traits.cta_b_rows() / traits.b_slices());
+  gemm.a = operand_bytes_map("A", g.a, g.m, row_bytes, g.a_stride,
+                             traits.cta_rows() / traits.a_slices());
+  gemm.b = operand_bytes_map("B", g.b, g.n, row_bytes, g.b_stride,
+                             traits.cta_b_rows() / traits.b_slices());
   gemm.a_scales = scale_map("scales of A", g.a_scales, g.format, g.m, g.k, /*box_parts=*/1);
   arguments.b_scales =
       scale_map("scales of B", g.b_scales, g.format, g.n, g.k, kernel.b_scale_parts);

@@ -12,11 +12,11 @@
 
 namespace bw {
 
-/// Epilogue warps: take a tile, give its accumulator back, write the tile. Of overlapping
-/// accumulators the shared columns come first: the next tile is multiplied into the other columns
-/// while this one's rest is still being read.
-template <class Config>
-__device__ __forceinline__ void write_scaled_tiles(const BlockScaledCta<Config>& cta) {
+/// Epilogue warps: take a tile, give its accumulator back, write the tile by `write(accumulator,
+/// row, column, epi_load)`. Of overlapping accumulators the shared columns come first: the next
+/// tile is multiplied into the other columns while this one's rest is still being read.
+template <class Config, class Write>
+__device__ __forceinline__ void take_tiles(const BlockScaledCta<Config>& cta, const Write& write) {
   using Tmem = typename Config::Tmem;
   using Accumulator = typename Config::Accumulator;
   constexpr int kBeforeRelease = Tmem::kOverlaps ? Tmem::kSharedColumns : Accumulator::kColumns;
@@ -26,8 +26,6 @@ __device__ __forceinline__ void write_scaled_tiles(const BlockScaledCta<Config>&
                                    &cta.shared.tmem_dealloc, cta.complete_mask());
   auto epi_load = cta.epi_load_pipeline();
   auto tiles = cta.tile_scheduler();
-  OutputTileWriter<Config> writer(cta);
-  QuantisedTileWriter<Config> quantised(cta);
   Accumulator accumulator;
   ptx::grid_dependency_wait();
   WorkTile tile;
@@ -39,16 +37,34 @@ __device__ __forceinline__ void write_scaled_tiles(const BlockScaledCta<Config>&
                                                 cta.scaled.factor,
                                                 [&] { stage.release_accumulator(); });
     }
-    const int32_t row = cta.row_of(tile), column = cta.column_of(tile);
-    if (cta.scaled.quantised.values == nullptr) {
-      writer.write(accumulator, row, column, epi_load);
-    } else if (cta.scaled.quantised.format == BlockFormat::kMxfp8) {
-      quantised.template write<BlockFormat::kMxfp8>(accumulator, row, column, epi_load);
-    } else {
-      quantised.template write<BlockFormat::kNvfp4>(accumulator, row, column, epi_load);
-    }
+    write(accumulator, cta.row_of(tile), cta.column_of(tile), epi_load);
   }
-  writer.finish();
+}
+
+/// Epilogue warps: write D in bf16, MXFP8 or NVFP4.
+template <class Config>
+__device__ __forceinline__ void write_scaled_tiles(const BlockScaledCta<Config>& cta) {
+  using Accumulator = typename Config::Accumulator;
+  using EpiLoad = typename Config::EpiLoad;
+  const auto quantise = [&]<BlockFormat format>() {
+    QuantisedTileWriter<Config> writer(cta);
+    take_tiles(cta, [&](Accumulator& tile, int32_t row, int32_t column, EpiLoad& epi_load) {
+      writer.template write<format>(tile, row, column, epi_load);
+    });
+  };
+  // Each has a loop of its own: what the others execute costs bf16 neither registers nor code.
+  const QuantisedOutputArguments& out = cta.scaled.quantised;
+  if (out.values == nullptr) {
+    OutputTileWriter<Config> writer(cta);
+    take_tiles(cta, [&](Accumulator& tile, int32_t row, int32_t column, EpiLoad& epi_load) {
+      writer.write(tile, row, column, epi_load);
+    });
+    writer.finish();
+  } else if (out.format == BlockFormat::kMxfp8) {
+    quantise.template operator()<BlockFormat::kMxfp8>();
+  } else {
+    quantise.template operator()<BlockFormat::kNvfp4>();
+  }
 }
 
 }  // namespace bw

@@ -26,28 +26,6 @@ __device__ __forceinline__ void load_scales(const BlockScaledCta<Config>& cta,
                                      column / kScaleAtomRows, /*mask=*/0);
 }
 
-/// One lane: this CTA's copies of one K block of A and B, as in chapter 5; coordinates along K are
-/// bytes, which hold one element or two.
-template <class Config>
-__device__ __forceinline__ void load_tiles(const BlockScaledCta<Config>& cta,
-                                           const typename Config::Payload& payload, uint32_t stage,
-                                           uint32_t full, uint32_t k_block, int32_t row,
-                                           int32_t column) {
-  constexpr int kGroup = Config::kCtaGroup;
-  constexpr int kASlices = Config::traits.a_slices(), kBSlices = Config::traits.b_slices();
-  constexpr int kASliceRows = Config::kCtaRows / kASlices;
-  constexpr int kBRows = Config::traits.cta_b_rows(), kBSliceRows = kBRows / kBSlices;
-  const auto& cluster = cta.cluster;
-  const int32_t k = k_block * Config::kTileK;
-  const uint32_t a_row = cluster.rank_n * kASliceRows;
-  const uint32_t b_row = cluster.rank_m / kGroup * kBSliceRows;
-  const uint32_t b_half = cluster.rank_m % kGroup * kBRows;
-  load_operand<kGroup, kASlices>(payload.a_tile(stage) + a_row * Config::kTileK, cta.args.a, full,
-                                 k, row + a_row, cluster.a_multicast_mask());
-  load_operand<kGroup, kBSlices>(payload.b_tile(stage) + b_row * Config::kTileK, cta.args.b, full,
-                                 k, column + b_half + b_row, cluster.b_multicast_mask());
-}
-
 /// Load warp: fills the input ring with one K block after the other.
 template <class Config>
 __device__ __forceinline__ void load_scaled_operands(const BlockScaledCta<Config>& cta) {
@@ -67,7 +45,8 @@ __device__ __forceinline__ void load_scaled_operands(const BlockScaledCta<Config
         const uint32_t own_full = stage.barrier()->address(), index = stage.tile_index();
         const uint32_t full = Config::kCtaGroup == 2 ? ptx::leader_address(own_full) : own_full;
         if (cta.cluster.is_leader()) stage.expect_bytes(Config::kInputStageBytes);
-        load_tiles(cta, stage.payload(), index, full, k_block, row, column);
+        // Coordinates along K are bytes, which hold one element or two.
+        load_a_and_b<Config>(cta, stage.payload(), index, full, k_block, row, column);
         load_scales(cta, stage.payload(), index, full, k_block, row, column);
         if (k_block + 1 == first_loads && cta.args.has_residual) load_order.arrive();
       }

@@ -27,10 +27,10 @@
 #include "common/host/device_buffer.hpp"
 #include "common/host/program.hpp"
 #include "common/host/random_normal.hpp"
-#include "common/host/tensor_map.hpp"
 #include "common/host/timed_launch.hpp"
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_allocation.cuh"
+#include "solutions/07_block_scaled_gemm/operand_bytes_map.hpp"
 
 namespace bw {
 
@@ -65,19 +65,10 @@ inline BlockScaledProblem make_lab_problem(BlockFormat format, int64_t k_blocks 
           .c = {}};
 }
 
-/// A map of an operand's bytes in boxes of 128 rows × 128 bytes, swizzled by 128 bytes.
+/// A map of a dense operand's bytes in boxes of 128 rows × 128 bytes.
 inline CUtensorMap lab_operand_map(const char* name, const void* data, int64_t row_bytes,
                                    int64_t rows = kLabTile) {
-  return make_tensor_map({.name = name,
-                          .data = data,
-                          .type = CU_TENSOR_MAP_DATA_TYPE_UINT8,
-                          .element_bytes = 1,
-                          .inner = static_cast<uint64_t>(row_bytes),
-                          .outer = static_cast<uint64_t>(rows),
-                          .stride_bytes = static_cast<uint64_t>(row_bytes),
-                          .box_inner = kBlockScaledRowBytes,
-                          .box_outer = kLabTile,
-                          .swizzle = CU_TENSOR_MAP_SWIZZLE_128B});
+  return operand_bytes_map(name, data, rows, row_bytes, /*stride=*/row_bytes, kLabTile);
 }
 
 /// Compares D with float64.
