@@ -18,25 +18,27 @@
 
 namespace bw {
 
-/// The calling warp's role, from the first tile to the last.
+/// The calling warp's role, from the first tile to the last. The epilogue comes last, so that its
+/// loops for a quantised D are the end of the kernel's code: the instruction caches get the other
+/// roles first.
 template <class Config>
 __device__ __forceinline__ void run_scaled_role(const BlockScaledCta<Config>& cta, uint32_t warp) {
   using Roles = typename Config::Roles;
-  if (Roles::is_epilogue(warp)) {
-    if constexpr (Roles::kMovesRegisters) ptx::increase_registers<Roles::kEpilogueRegisters>();
-    return write_scaled_tiles(cta);
+  if (!Roles::is_epilogue(warp)) {
+    if constexpr (Roles::kMovesRegisters) ptx::decrease_registers<Roles::kOtherRegisters>();
+    switch (warp) {
+      case Roles::kSchedulerWarp:
+        return cta.tile_scheduler().publish_all();
+      case Roles::kLoadWarp:
+        return load_scaled_operands(cta);
+      case Roles::kMmaWarp:
+        return multiply_scaled(cta);
+      default:
+        return load_residual<Config>(cta);
+    }
   }
-  if constexpr (Roles::kMovesRegisters) ptx::decrease_registers<Roles::kOtherRegisters>();
-  switch (warp) {
-    case Roles::kSchedulerWarp:
-      return cta.tile_scheduler().publish_all();
-    case Roles::kLoadWarp:
-      return load_scaled_operands(cta);
-    case Roles::kMmaWarp:
-      return multiply_scaled(cta);
-    default:
-      return load_residual<Config>(cta);
-  }
+  if constexpr (Roles::kMovesRegisters) ptx::increase_registers<Roles::kEpilogueRegisters>();
+  write_scaled_tiles(cta);
 }
 
 /// Entry, with the grid, threads and shared memory of chapter 5's kernel.

@@ -48,6 +48,8 @@ PROGRAMS = {
     "05_blockwise_fp8_gemm": ("--m", "512", "--n", "512", "--k", "256", "--config",
                               "cta2_128x128_8x2"),
     "06_hopper_fp8_gemm": ("--m", "256", "--n", "256", "--k", "256", "--launches", "1"),
+    "07_block_scaled_gemm": ("--m", "256", "--n", "512", "--k", "1024", "--format", "nvfp4", "--config",
+                             "nvfp4_cta2_256x256_2x1_overlap", "--output", "mxfp8"),
     "lab_05_multicast": (), "lab_05_launch_control": (), "lab_05_dependent_launch": (),
     "lab_05_tma_store": (), "program_attention": (), "program_histogram": (),
     "program_cooperative_reduction": (), "program_stream_k": (),
