@@ -1,5 +1,7 @@
 #include "solutions/07_block_scaled_gemm/block_scaled_kernels.hpp"
 
+#include <algorithm>
+
 #include "common/host/ceil_div.hpp"
 #include "common/host/find_by_name.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_kernel_groups.hpp"
@@ -15,10 +17,19 @@ std::vector<BlockScaledKernel> collect_kernels() {
   return all;
 }
 
-// Clusters' pieces of D, times their CTAs.
-int64_t ctas_with_work(const GemmTraits& traits, int64_t m, int64_t n) {
-  return ceil_div(m, traits.cluster_rows()) * ceil_div(n, traits.cluster_columns()) *
-         traits.cluster_size();
+// How many tiles a CTA computes one after the other, if clusters fit on all multiprocessors.
+int64_t rounds(const GemmTraits& traits, int64_t m, int64_t n, int multiprocessors) {
+  const int64_t pieces = ceil_div(m, traits.cluster_rows()) * ceil_div(n, traits.cluster_columns());
+  return ceil_div(pieces, std::max(1, multiprocessors / traits.cluster_size()));
+}
+
+// Cycles of a K block: its MMAs, or its copies if they take longer. An MMA of 128 rows for each CTA
+// takes half a cycle a column; 90 bytes a cycle is what a CTA's copies bring in the chapter's lab
+// without_promotion, whose K blocks are limited by them (simulated).
+double cycles_of_k_block(const GemmTraits& traits) {
+  constexpr double kCyclesPerColumn = 0.5 * kMmasPerKBlock, kBytesPerCycle = 90;
+  const double bytes = (traits.cta_rows() + traits.cta_b_rows()) * double{kBlockScaledRowBytes};
+  return std::max(kCyclesPerColumn * traits.mma_n, bytes / kBytesPerCycle);
 }
 
 }  // namespace
@@ -39,12 +50,16 @@ const BlockScaledKernel& find_block_scaled_kernel(std::string_view name) {
 
 const BlockScaledKernel& choose_block_scaled_kernel(BlockFormat format, int64_t m, int64_t n,
                                                     int multiprocessors) {
-  // A format's kernels are listed from the narrowest tile to the fastest one for large shapes.
+  // Of those that take as long, the last one: it is listed after kernels that read more from L2.
   const BlockScaledKernel* chosen = nullptr;
+  double least = 0;
   for (const BlockScaledKernel& kernel : block_scaled_kernels()) {
     if (kernel.traits.format != format) continue;
-    if (chosen == nullptr || ctas_with_work(kernel.gemm.traits, m, n) >= multiprocessors) {
+    const GemmTraits& traits = kernel.gemm.traits;
+    const double cycles = rounds(traits, m, n, multiprocessors) * cycles_of_k_block(traits);
+    if (chosen == nullptr || cycles <= least) {
       chosen = &kernel;
+      least = cycles;
     }
   }
   return *chosen;

@@ -29,8 +29,8 @@ const std::vector<BlockScaledKernel>& block_scaled_kernels();
 /// The kernel called `name`. Throws Error, with all names, when there is none.
 const BlockScaledKernel& find_block_scaled_kernel(std::string_view name);
 
-/// The kernel for D [m, n] of this format on `multiprocessors` SMs: the widest tile that leaves no
-/// multiprocessor without work, if one does.
+/// The kernel for D [m, n] of this format on `multiprocessors` SMs: that whose rounds of tiles take
+/// the least time for MMAs and copies.
 const BlockScaledKernel& choose_block_scaled_kernel(BlockFormat format, int64_t m, int64_t n,
                                                     int multiprocessors);
 

@@ -174,6 +174,21 @@ TEST(BlockScaledArguments, AKernelOfAnotherFormatIsRefused) {
   }
 }
 
+TEST(BlockScaledChoice, TakesTheFewestRoundsOfWhatAnSmCanDo) {
+  const auto chosen = [](int64_t m, int64_t n) {
+    return choose_block_scaled_kernel(BlockFormat::kMxfp8, m, n, 148).name;
+  };
+  EXPECT_EQ(chosen(1, 8), "mxfp8_cta1_128x128_1x1");
+  EXPECT_EQ(chosen(512, 512), "mxfp8_cta1_128x128_1x1");
+  // 256 tiles of 256 x 256 are four rounds, 352 of 256 x 192 five shorter ones.
+  EXPECT_EQ(chosen(4096, 4096), "mxfp8_cta2_256x192_2x1");
+  // 64 and 128 tiles of 256 x 256 are one and two rounds for clusters of any shape.
+  EXPECT_EQ(chosen(2048, 2048), "mxfp8_cta2_256x256_4x2_overlap");
+  EXPECT_EQ(chosen(4096, 2048), "mxfp8_cta2_256x256_4x2_overlap");
+  // 37 rows of tiles aren't whole clusters of 4 x 2.
+  EXPECT_EQ(chosen(9472, 1024), "mxfp8_cta2_256x256_2x2_clc_overlap");
+}
+
 /// What a configuration makes of tensor memory.
 struct Plan {
   int accumulators, accumulator_columns, sets, set_columns, scales_begin, second, shared;
