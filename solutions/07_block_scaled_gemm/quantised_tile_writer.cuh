@@ -49,6 +49,8 @@ class QuantisedTileWriter : OutputTileWriter<Config> {
       const uint32_t scale = quantiser.quantise(values, words);
       store<format>(own_row, first_block + block, words, scale);
     }
+    // Lanes whose rows D doesn't have stored less, and the next tile's loads are .aligned.
+    __syncwarp();
   }
 
  private:
