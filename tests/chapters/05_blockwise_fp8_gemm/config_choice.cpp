@@ -124,6 +124,8 @@ struct Published {
 constexpr Published kPublished[] = {{"CUTLASS, in vLLM", 1446}, {"TLX", 1507}};
 constexpr Case kPublishedShape = {4096, 4096, 4096, kB200Multiprocessors};
 
+constexpr double kTera = 1e12;
+
 /// FLOP that a configuration makes of a byte that its SM takes from the L2 cache; what is multicast
 /// counts once.
 double flops_per_byte(const bw::GemmTraits& t) {
@@ -132,23 +134,31 @@ double flops_per_byte(const bw::GemmTraits& t) {
   return flops / (rows * bw::kScaleBlock + t.cta_rows() * static_cast<int>(sizeof(float)));
 }
 
-/// What a configuration can reach at most, in TFLOP/s at the highest clock: what its tensor cores
-/// multiply, or what the L2 cache delivers the operands of.
-double roofline(const bw::GemmTraits& t, const bw::sim::TimingTable& times) {
-  constexpr double kFlopsOfTensorCore = 2 * 8192;  // a cycle and SM, of e4m3
-  constexpr double kTera = 1e12;
-  return std::min(kFlopsOfTensorCore * kB200Multiprocessors,
-                  flops_per_byte(t) * times.l2_bytes_per_cycle) *
-         bw::device_clock_hz() / kTera;
-}
+/// What no configuration exceeds, at the highest clock: of the tensor cores in TFLOP/s, and of the
+/// L2 cache in TB/s.
+struct Roofs {
+  double tensor_cores, l2;
+
+  explicit Roofs(const bw::sim::TimingTable& times) {
+    constexpr double kFlopsOfTensorCore = 2 * 8192;  // a cycle and SM, of e4m3
+    const double terahertz = bw::device_clock_hz() / kTera;
+    tensor_cores = kFlopsOfTensorCore * kB200Multiprocessors * terahertz;
+    l2 = times.l2_bytes_per_cycle * terahertz;
+  }
+  double of(const bw::GemmTraits& traits) const {
+    return std::min(tensor_cores, flops_per_byte(traits) * l2);
+  }
+};
 
 /// Prints every configuration's rate for a shape, the fastest first.
 void print_rates(const Case& shape) {
-  constexpr double kTera = 1e12;
   bw::sim::cudart::Runtime::instance().device().settings().sm_count = shape.multiprocessors;
   const bw::sim::TimingTable* const times =
       bw::sim::cudart::Runtime::instance().device().settings().times();
   bw::require(times != nullptr, "The rates are the timing model's: leave BW_SIM_TIMING out.");
+  const Roofs roofs(*times);
+  std::printf("roofs: the tensor cores' %.0f TFLOP/s, the L2 cache's %.2f TB/s\n",
+              roofs.tensor_cores, roofs.l2);
   const bool is_published =
       shape.m == kPublishedShape.m && shape.n == kPublishedShape.n && shape.k == kPublishedShape.k;
   std::printf("%-26s %9s %9s %9s %9s", "configuration", "FLOP/byte", "cycles", "TFLOP/s",
@@ -163,7 +173,7 @@ void print_rates(const Case& shape) {
     std::printf("%-26s %9.0f %9llu %9.0f %8.0f%%", measured.kernel->name.c_str(),
                 flops_per_byte(measured.kernel->traits),
                 static_cast<unsigned long long>(measured.cycles), rate,
-                100 * rate / roofline(measured.kernel->traits, *times));
+                100 * rate / roofs.of(measured.kernel->traits));
     for (const Published& other : kPublished) {
       if (is_published)
         std::printf("  %*.2f", static_cast<int>(std::strlen(other.name)) + 2,
