@@ -17,10 +17,11 @@ LINE = re.compile(r"(cta\S+) +(\d+) +\d+ +(\d+) ")
 LEFT, TOP, WIDTH, HEIGHT = 70, 30, 560, 330
 BYTES = (50, 600)  # FLOP per byte, logarithmic
 RATES = (400, 6000)  # TFLOP/s, logarithmic
-NAMED = {  # where the name of a configuration is written: beside, below
-    "cta2_256x256_4x2": (-8, 18), "cta2_256x256_2x1": (-8, 18), "cta1_128x256_1x1": (-8, 18),
-    "cta2_256x128_2x1": (8, 16), "cta1_128x128_1x1": (8, 4), "cta2_256x128_4x4": (8, 4),
-    "cta1_64x128_1x1": (8, 4), "cta1_128x192_2x1": (8, 4)}
+NAMED = {  # how far right and below a configuration's name is written, and its anchor
+    "cta2_256x256_4x2": (0, -10, "mid "), "cta2_256x256_2x1": (7, 15, ""),
+    "cta1_128x256_1x1": (-4, -10, "mid "), "cta2_256x128_2x1": (8, 14, ""),
+    "cta1_128x128_1x1": (-8, 4, "end "), "cta2_256x128_4x4": (8, 4, ""),
+    "cta1_64x128_1x1": (8, 4, ""), "cta1_128x192_2x1": (-8, 4, "end ")}
 
 
 def x_of(flop_per_byte):
@@ -34,7 +35,7 @@ def y_of(rate):
 
 
 def draw(peak, slope, rows):
-    """`peak`, `slope`: TFLOP/s and TB/s; `rows`: name, FLOP per byte and TFLOP/s of each configuration."""
+    """`peak`, `slope`: TFLOP/s and TB/s; `rows`: each configuration's name, FLOP per byte, TFLOP/s."""
     figure = Figure(760, 420, "The rate of each configuration below the roof that the L2 cache and "
                               "the tensor cores set")
     figure.path(f"{LEFT},{TOP} {LEFT},{TOP + HEIGHT} {LEFT + WIDTH},{TOP + HEIGHT}", tip=False)
@@ -53,8 +54,8 @@ def draw(peak, slope, rows):
         x, y = x_of(flop_per_byte), y_of(rate)
         figure.box(round(x - 4, 1), round(y - 4, 1), 8, 8, "blue")
         if name in NAMED:
-            beside, below = NAMED[name]
-            figure.text(x + beside, y + below, name, "small" if beside > 0 else "end small")
+            right, below, anchor = NAMED[name]
+            figure.text(x + right, y + below, name, anchor + "small")
     return figure.svg()
 
 
