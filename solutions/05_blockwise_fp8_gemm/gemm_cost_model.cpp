@@ -47,7 +47,7 @@ int64_t l2_cycles(const GemmTraits& traits, int64_t ctas) {
 /// more of the L2 cache's bandwidth is in use.
 int64_t k_block_cycles(const GemmKernel& kernel, int64_t ctas) {
   constexpr int64_t kSecondBlockOfAStage = 50;
-  constexpr int64_t kL2PerWait = 50;  // of so many cycles of copies, one is waited for
+  constexpr int64_t kL2PerWait = 50;  // one cycle of waiting for this many of copies
   const GemmTraits& traits = kernel.traits;
   const int64_t l2 = l2_cycles(traits, ctas);
   return std::max({promote_cycles(kernel), accumulator_cycles(kernel) / kernel.accumulator_stages,

@@ -125,8 +125,8 @@ struct GemmConfig {
   /// What an input stage holds.
   using Payload = BlockwiseFp8TilePayload<kCtaRows, traits.cta_b_rows()>;
   /// The sum in registers.
-  using Accumulator = BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup, typename Roles::Epilogue,
-                                              PackedSums>;
+  using Accumulator =
+      BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup, typename Roles::Epilogue, PackedSums>;
   /// A piece of the output.
   using Slice = OutputSlice<traits, Accumulator::kColumns>;
 
