@@ -20,7 +20,7 @@ struct GemmCost {
 ///
 /// The model's numbers were fitted to this repository's simulator with the timing model
 /// (config_choice.cpp has the shapes, and others to judge by); they are not measurements of a GPU.
-/// `./workbook bench configs` compares what the model chooses with the fastest configuration of all.
+/// `./workbook bench configs` compares what the model chooses with the fastest configuration.
 GemmCost gemm_cost(const GemmKernel& kernel, int64_t ctas);
 
 /// Cycles for a problem of `m` × `n` × `k` on `multiprocessors` SMs, by gemm_cost and the waves of
