@@ -16,7 +16,7 @@ ERROR_LIMIT = 10000
 SINGLE_SHAPE = "MMA_M is 64 or 128 and N a multiple of 16"
 PAIR_SHAPE = "MMA_M 128 or 256 and N a multiple of 32 with cta_group 2"
 B_SCALES = "at most two B-scale blocks"
-CLUSTER = "clusters are (1,1), (2,1), (2,2), (4,4) or (8,2)"
+CLUSTER = "clusters are (1,1), (2,1), (2,2), (4,2), (4,4) or (8,2)"
 PAIRS = "even number of CTAs along M"
 SLICES = "cluster is too large for this tile"
 
