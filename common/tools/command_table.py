@@ -137,6 +137,8 @@ def _schedule(parser):
                         const=schedules.STATES,
                         help="also try every order of the synchronisation, up to this many states "
                              f"({schedules.STATES} if you name no number)")
+    parser.add_argument("--explore-lanes", action="store_true",
+                        help="the same, where the lanes of a warp need not stay together")
 
 
 def _run(parser):
