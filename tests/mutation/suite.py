@@ -121,7 +121,7 @@ class Test:
 
 
 def _elsewhere(word, built, folder):
-    """What a word of a command is, if the programs of `built` lie in `folder`: both are called bin."""
+    """What a word of a command is, if the programs of `built` are in `folder`: both are called bin."""
     if word in (str(built), str(built.parent)):
         return str(folder if word == str(built) else folder.parent)
     return str(folder / Path(word).name) if os.path.dirname(word) == str(built) else word

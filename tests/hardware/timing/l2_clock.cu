@@ -1,5 +1,5 @@
 /// \file
-/// What the L2 cache gives while MMAs pull the SMs' clock down: copies of boxes that lie in it, by
+/// What the L2 cache delivers while MMAs lower the SMs' clock: copies of boxes that it holds, by
 /// cycles of the SMs and by wall time.
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Copied {
   int64_t nanoseconds;
 };
 
-/// One thread copies boxes; two warpgroups multiply `blocks` times beside it.
+/// One thread copies boxes while two warpgroups multiply `blocks` times.
 __global__ void __launch_bounds__(kMathThreads + 128)
     copy_beside(const __grid_constant__ CUtensorMap map, Copied* copied, uint32_t boxes,
                 uint32_t blocks, uint32_t data, float* sink) {

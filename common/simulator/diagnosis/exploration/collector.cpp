@@ -39,7 +39,7 @@ Step& Collector::act(Action action, uint32_t object, int64_t amount, const Origi
 void Collector::join(const Origin& origin) {
   const WarpSteps& warp = warps_[{origin.cta_rank, origin.warp}];
   const uint32_t first = warp.last[static_cast<size_t>(lowest_lane(origin.lanes))];
-  // A lane that has done nothing yet comes behind what the others have done.
+  // A lane that has done nothing yet follows what the others have done.
   for (const int lane : lanes_of(origin.lanes))
     if (warp.last[static_cast<size_t>(lane)] != first) {
       act(Action::join, 0, 0, origin);

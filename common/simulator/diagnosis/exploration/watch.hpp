@@ -18,11 +18,12 @@ namespace bw::sim::exploration {
 /// that order; else a line says what was explored.
 class ExplorationWatch final : public LaunchObserver {
  public:
-  /// Up to so many states of each cluster that is unlike those before; the lines go to `output`.
+  /// Explores up to `most_states` of each cluster that differs from the earlier ones; the lines go
+  /// to `output`.
   explicit ExplorationWatch(uint64_t most_states, std::FILE* output = stderr)
       : most_states_(most_states), output_(output) {}
-  /// BW_SIM_EXPLORE=states; null where it is not set or 0. Throws SimulationError{launch} for what
-  /// is no number.
+  /// BW_SIM_EXPLORE=states; null where it is not set or 0. Throws SimulationError{launch} if it is
+  /// not a number.
   [[nodiscard]] static std::unique_ptr<ExplorationWatch> from_environment();
 
   void on_launch(Grid& grid) override;
