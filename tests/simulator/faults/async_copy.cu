@@ -266,8 +266,7 @@ __global__ void one_thread_waits_for_the_copy(const __grid_constant__ FaultArgum
     load_box(box, args.in_map, full, 0);  // (1)
     full.wait(0);
   }
-  if (warp() != 0)
-    __nanosleep(2000);  // they come after the copy in time, but are not ordered after it
+  if (warp() != 0) __nanosleep(2000);  // they come after the copy in time, but without an order
   args.out[thread()] = box[thread()];  // (2)
 }
 
