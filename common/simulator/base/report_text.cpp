@@ -19,7 +19,7 @@ constexpr std::string_view kStart = "simulator: ";
 /// Generated code may be one endless line.
 constexpr size_t kLongestExcerpt = 160;
 
-/// Line `number` of a file, counted from 1; empty when there is none.
+/// Line `number` of a file, counted from 1; empty if it does not exist.
 std::string line_of_file(const std::string& path, uint32_t number) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
