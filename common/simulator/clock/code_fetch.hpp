@@ -36,7 +36,7 @@ class CodeFetch {
   struct Stretch {
     uint32_t begin = 0;  ///< its first instruction's number in the kernel
     uint32_t line = 0;   ///< the next one to be fetched
-    uint32_t end = 0;    ///< one past its last line; 0: there is no stretch
+    uint32_t end = 0;    ///< one past its last line; 0 without a stretch
     double at = 0;       ///< when all lines before `line` are there
     /// Whether the warp waits for it.
     [[nodiscard]] bool waits() const { return end != 0; }

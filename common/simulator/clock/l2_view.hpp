@@ -93,7 +93,7 @@ class L2View {
   /// bandwidth or memory both in a step and after it; further waits depend on what others did in
   /// that step. kNever if it need not pause.
   [[nodiscard]] Cycle pauses_at() const { return pauses_at_; }
-  /// The end of that step. It is no later than the pause.
+  /// The end of that step, at the pause or before it.
   [[nodiscard]] Cycle pauses_behind() const { return step_end_; }
   /// It resumes, after its pause or without one.
   void go_on() {

@@ -185,7 +185,8 @@ class Simulation {
     return slower_ * static_cast<double>(capacity_.a_cycle[static_cast<size_t>(resource)]);
   }
 
-  /// What there is of a resource of the chip in this step, in a cycle, where so much is wanted.
+  /// How much of a resource of the chip is available in a cycle of this step, when `wanted` is
+  /// requested.
   double available(Resource resource, double wanted) {
     const auto r = static_cast<size_t>(resource);
     const double most = a_cycle(resource);
@@ -195,7 +196,7 @@ class Simulation {
     return all;
   }
 
-  /// Who writes more than there is room for is slower.
+  /// A cluster that writes more than there is room for is slower.
   void slow_down_for_writes() {
     constexpr auto kWritten = static_cast<size_t>(Resource::l2_written_bytes);
     if (std::isinf(capacity_.a_cycle[kWritten])) return;
@@ -221,7 +222,7 @@ class Simulation {
     }
   }
 
-  /// What is read comes as there is room for it. Who waits for something that has not come yet is
+  /// Reads arrive as the capacity allows. A cluster that waits for data that has not arrived is
   /// slower.
   void bring(Resource resource, Supply Running::*supply) {
     if (std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)])) return;
@@ -476,7 +477,7 @@ bool has_enough(const DemandProfile& cluster, const LaunchCapacity& capacity) {
   return true;
 }
 
-/// Whether no cluster can slow down another: all lie on different SMs, and the chip has enough.
+/// Whether no cluster can slow down another: all are on different SMs, and the chip has enough.
 bool lie_apart(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
   if (clusters.size() > capacity.places ||
       clusters.size() * capacity.ctas_per_cluster > capacity.sms)

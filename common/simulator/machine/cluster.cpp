@@ -261,7 +261,7 @@ void Cluster::run_turn(Strand& strand, Cycle limit) {
     run();
   } catch (const SimulationError& error) {
     if (!keep_fault(error.report())) throw;
-    strand.suspended = true;  // for ever
+    strand.suspended = true;  // forever
     strand.wait = {};
   }
 }
@@ -436,14 +436,14 @@ bool Cluster::fetch_code(Strand& strand, Cycle limit) {
   CodeFetch& code = strand.cta->clock->code;
   const auto bound = static_cast<double>(next_bound(limit));
   while (strand.code.waits()) {
-    // (A part of a cycle is nobody's turn: two strands would give way to each other for ever.)
+    // (A fraction of a cycle gives no strand its turn: two would yield to each other forever.)
     if (std::floor(strand.code.at) > bound + code.lead()) {
       make_ready(strand, static_cast<Cycle>(strand.code.at));
       return false;
     }
     code.fetch_line(strand.code);
   }
-  // What the stretch takes beside its code it had when the strand came to its end.
+  // The cost of the stretch other than its code was added when the strand reached its end.
   strand.time = std::max(strand.slots_from, static_cast<Cycle>(strand.code.at));
   strand.slots_from = strand.time;
   return true;

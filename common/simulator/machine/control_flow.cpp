@@ -37,7 +37,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     frame->branch = strand.pc;
     frame->expected = strand.mask;
     frame->parent = strand.frame;
-    // A branch that costs nothing where it is not taken is none: its body is predicated.
+    // A branch that costs nothing if not taken is not a branch: its body is predicated.
     frame->cost = instruction.skip_cycles != 0 ? costs_.reconvergence() : 0;
     set_frame(strand, frame);
   }

@@ -37,10 +37,11 @@ namespace {
 }
 
 /// Cycles without a change of state after which a launch that may wait returns to the host: short
-/// beside what a host does meanwhile, long beside any wait for another cluster of the launch.
+/// compared with what a host does in between, long compared with any wait for another cluster of
+/// the launch.
 constexpr Cycle kWaitingCycles = 1'000'000;
 /// The workspace of a cooperative launch: its size and the barrier (cooperative_groups,
-/// details/driver_abi.h), with room behind.
+/// details/driver_abi.h), with room after it.
 constexpr size_t kWorkspaceBytes = 32;
 
 std::string text(Dim3 d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
@@ -186,7 +187,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   for (uint32_t sm = 0; sms_are_shared && sm < sms; ++sm)
     sms_.push_back(device.units().make_for_sm());
   lockstep_ = (kernel.clusters_interact() || sms_are_shared) && clusters_.volume() > 1;
-  // Only strong accesses see what others write meanwhile.
+  // Only strong accesses see what others write at the same time.
   can_wait_ = c.may_wait && kernel.clusters_interact();
   patience_ = device.settings().livelock_cycles;
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);

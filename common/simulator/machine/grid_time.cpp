@@ -22,7 +22,7 @@
 namespace bw::sim {
 namespace {
 
-/// How often what was read together is found anew.
+/// How often the reads that were merged are recomputed.
 constexpr int kReadRounds = 3;
 
 constexpr auto kL2Read = static_cast<size_t>(Resource::l2_read_bytes);
@@ -64,7 +64,7 @@ const CodeFetch::Rate& Grid::code_rate(uint64_t slot) const { return code_rates_
 
 LaunchCapacity Grid::capacity() const {
   const TimingTable& times = *device_.settings().times();
-  // Who has waited for its share while it ran is not slowed down once more behind the run.
+  // A cluster that waited for its share while it ran is not slowed down again after the run.
   constexpr float kNoLimit = std::numeric_limits<float>::infinity();
   const bool has_waited = l2_->shares();
   const uint64_t cluster_ctas = configuration_.cluster.volume();

@@ -61,7 +61,7 @@ enum class EventKind : uint8_t {
   group,
   fence,
   access,
-  order,      ///< orders threads and units, and is none of the above (OrderEvent)
+  order,      ///< orders threads and units, and is not one of the above (OrderEvent)
   footprint,  ///< no events of its own: copies and tensor-core events have exact ranges
 };
 /// A set of them, one bit each.

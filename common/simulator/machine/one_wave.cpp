@@ -1,10 +1,10 @@
 /// \file
 /// Grid::run_together: the clusters of a launch of one wave, with a timing model.
 ///
-/// What a cluster waits for bandwidth depends on what others ask for at the same time. Who waits
-/// for none runs to its end at once, while its memory is in the host's caches; who does pauses.
-/// When all others have come as far, it goes on with what they have asked for. Which of them pause
-/// does not depend on the host's threads.
+/// How long a cluster waits for bandwidth depends on what others request at the same time. A
+/// cluster that never waits runs to its end at once, while its memory is in the host's caches; any
+/// other pauses. When all others have come as far, it continues, with their requests known. Which
+/// clusters pause does not depend on the host's threads.
 
 #include <algorithm>
 #include <atomic>
@@ -66,7 +66,7 @@ class OneWave {
   struct Member {
     std::unique_ptr<Cluster> cluster;    ///< null before its start and when it has finished
     std::unique_ptr<L2ClusterState> l2;  ///< when it has finished
-    Cycle pauses_behind = 0;             ///< the step behind which it pauses ends then
+    Cycle pauses_behind = 0;             ///< the end of the step after which it pauses
     Cycle ends_at = 0;                   ///< when it has finished
     Cycle written_at = 0;                ///< when the L2 cache has what it has written
     RunStatus status = RunStatus::reached_limit;
@@ -180,7 +180,7 @@ class OneWave {
       if (members_[index].status == RunStatus::reached_limit) result.push_back(index);
     return result;
   }
-  /// The first end of a step that a cluster pauses behind.
+  /// The first end of a step after which a cluster pauses.
   [[nodiscard]] Cycle first_pause() const {
     Cycle until = kNever;
     for (uint64_t index = 0; index < counted(); ++index)

@@ -303,7 +303,7 @@ class IssueTimer {
   [[nodiscard]] uint8_t scoreboard_bit(uint32_t i) const {
     return static_cast<uint8_t>(1u << scoreboards_[i]);
   }
-  /// A free one, as ptxas does; if there is none, the one that counts the load before, since they
+  /// A free one, as ptxas does; if none is free, the one that counts the previous load, since they
   /// arrive one after the other.
   [[nodiscard]] uint8_t choose_scoreboard(LoadedFrom from) {
     uint32_t used = 0;

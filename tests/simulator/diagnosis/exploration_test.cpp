@@ -248,7 +248,7 @@ TEST(Exploration, AnOrderThatTheRunDoesNotTakeIsShown) {
   run_body(kTwoPhasesAhead, 96, 4);  // the run itself goes well
   expect_fault(
       FaultKind::contract,
-      {"a phase can complete while a wait for the one before is still to come",
+      {"a phase can complete before a wait for the previous one has been executed",
        "in an order that this run has not taken", "step by step",
        "warp 0                        test.ptx:", "1 arrival on mbarrier bar; phase 1",
        "warp 1                        test.ptx:", "1 arrival on mbarrier bar; phase 2",
@@ -332,8 +332,8 @@ TEST(Exploration, WhatACopyDoesLaterIsAStepOfItsOwn) {
       "  bra END;\n"
       "SECOND:\n  nanosleep.u32 20000;\n  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar];\nEND:\n";
   expect_fault(FaultKind::contract,
-               {"a phase can complete while a wait for the one before is still to come",
-                "warp 0's operation, later", "16 bytes of mbarrier bar have come; phase 1",
+               {"a phase can complete before a wait for the previous one has been executed",
+                "warp 0's operation, later", "16 bytes of mbarrier bar have arrived; phase 1",
                 "warp 0 at test.ptx:27: waits for phase 0"},
                [&] { explore_body(body, 64); });
 }

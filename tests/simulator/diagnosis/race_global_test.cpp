@@ -146,7 +146,7 @@ bool knows(const VectorClock& clock, const Launch& earlier) {
   return clock.knows_chain(earlier->chain, earlier->clock);
 }
 
-/// Whether `later` comes after `earlier`: what it does behind its wait, if it is a launch with one.
+/// Whether `later` comes after `earlier`: what it does after its wait, if it is a launch with one.
 bool is_after(const Launch& later, const Launch& earlier) {
   later->settle();
   return knows(later->before, earlier);
@@ -170,7 +170,7 @@ TEST(RaceGlobalStreams, AreOrderedByEventsAndTheHost) {
   order.wait(b, &handles[2]);
   const Launch behind_event = order.begin(b);
   EXPECT_TRUE(is_after(behind_event, second));
-  EXPECT_FALSE(is_after(behind_event, third)) << "submitted behind the event";
+  EXPECT_FALSE(is_after(behind_event, third)) << "submitted after the event";
   EXPECT_FALSE(order.host_knows_all());
   order.host_waits_for(a);
   EXPECT_TRUE(is_after(order.begin(b), third));

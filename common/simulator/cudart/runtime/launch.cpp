@@ -112,7 +112,7 @@ cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* conf
 }  // namespace
 
 cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
-  // A report of this launch stands behind what it has let pass.
+  // A report of this launch follows the warnings that it has let pass.
   struct Told {
     Device& device;
     ~Told() { show_warnings(device.warnings()); }

@@ -28,7 +28,7 @@ constexpr std::chrono::microseconds kPause{50};
 // kernel waits for.
 constexpr std::chrono::seconds kHostPatience{10};
 
-/// What is pending, besides the streams' own queues. Guarded by the runtime's mutex.
+/// Pending work, in addition to the streams' own queues. Guarded by the runtime's mutex.
 struct Work {
   uint64_t next_order = 1;
   size_t pending = 0;  ///< operations in all streams
@@ -64,7 +64,7 @@ bool may_run(const CUstream_st& stream, uint64_t order) {
   return may;
 }
 
-/// Threads of the program beside the calling one and the one that works in the background.
+/// Threads of the program other than the calling one and the one that works in the background.
 size_t other_threads() {
   DIR* const tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return 1;
@@ -82,8 +82,8 @@ const std::shared_ptr<Grid>* waiting_launch(const CUstream_st& stream) {
   return kernel == nullptr || kernel->waiting == nullptr ? nullptr : &kernel->waiting;
 }
 
-/// Whether an operation has to stay behind because it would launch a kernel beside one that waits,
-/// while launches are written to a file: the file holds one launch behind the other.
+/// Whether an operation must wait because it would launch a kernel while another one waits, and
+/// launches are written to a file: the file holds one launch after the other.
 bool is_held_back(Runtime& runtime, const Operation& operation) {
   if (!runtime.records_launches() || work().pending == 0) return false;
   const auto* const kernel = std::get_if<KernelOperation>(&operation);
@@ -94,7 +94,7 @@ bool is_held_back(Runtime& runtime, const Operation& operation) {
   return one_waits;
 }
 
-/// Ends the wait for kernels that nobody can help any more: throws the report of the first.
+/// Ends the wait for kernels that can't make progress any more: throws the report of the first.
 void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
   std::shared_ptr<Grid> first;
   uint64_t first_order = 0;
@@ -195,7 +195,7 @@ bool make_progress(Runtime& runtime) {
   std::sort(turns.begin(), turns.end());
   bool progress = false;
   for (const auto& [order, stream] : turns) {
-    // A host function that ran meanwhile, without the lock, may have changed the queues.
+    // A host function that ran in between, without the lock, may have changed the queues.
     const auto is_first = [&, wanted = order, queue = stream] {
       return !queue->pending.empty() && queue->pending.front().order == wanted;
     };

@@ -40,7 +40,7 @@ void Collector::join(const Origin& origin) {
   const WarpSteps& warp = warps_[{origin.cta_rank, origin.warp}];
   const uint32_t first = warp.last[static_cast<size_t>(lowest_lane(origin.lanes))];
   const bool is_join = first != kNone && program_.steps[first].action == Action::join;
-  // A lane that has done nothing yet comes behind what the others have done.
+  // A lane that has done nothing yet follows what the others have done.
   for (const int lane : lanes_of(origin.lanes))
     if (warp.last[static_cast<size_t>(lane)] != first || (keeps_joins_ && !is_join)) {
       act(Action::join, 0, 0, origin);

@@ -44,7 +44,7 @@ class Collector final : public Observer {
   void on_end(RunStatus status) override;
 
  private:
-  /// Adds what lanes do at once, behind what they have done.
+  /// Adds what lanes do at once, after what they have done.
   Step& act(Action action, uint32_t object, int64_t amount, const Origin& origin);
   /// The last steps of lanes.
   [[nodiscard]] std::vector<uint32_t> last_of(const Origin& origin);

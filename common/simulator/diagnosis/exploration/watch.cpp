@@ -83,7 +83,7 @@ class Words {
       case Action::expect_tx:
         return fmt::format("announces {} on {}", counted(step.amount, "byte"), name);
       case Action::complete_tx:
-        return fmt::format("{} of {} have come", counted(step.amount, "byte"), name);
+        return fmt::format("{} of {} have arrived", counted(step.amount, "byte"), name);
       case Action::increment:
         return fmt::format("{} more are expected on {}", step.amount, name);
       case Action::wait:
@@ -122,16 +122,17 @@ struct Judgement {
 Judgement judgement_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::overrun:
-      return {FaultCode::mbarrier_phase_unobserved,
-              "a phase can complete while a wait for the one before is still to come",
-              "a wait by parity can tell the current phase from the preceding one only",
-              "let nobody get two phases ahead: who completes the phase must have been told that "
-              "the waiting thread has seen the one before"};
+      return {
+          FaultCode::mbarrier_phase_unobserved,
+          "a phase can complete before a wait for the previous one has been executed",
+          "a wait by parity can tell the current phase from the preceding one only",
+          "let no thread get two phases ahead: a thread that completes the phase must know that "
+          "the waiting thread has seen the previous one"};
     case Verdict::too_many:
       return {FaultCode::mbarrier_too_many_arrivals,
               "more threads can arrive in one phase than it expects",
               "the pending count must not fall below zero",
-              "let who arrives for the next phase know that this one is complete"};
+              "let threads arrive for the next phase only after this one has completed"};
     case Verdict::not_ready:
       return {
           FaultCode::mbarrier_not_initialised, "a barrier can be used before it is initialised",
@@ -139,9 +140,10 @@ Judgement judgement_of(Verdict verdict) {
           "put a barrier of the CTA (of the cluster, for others' barriers) between the init and "
           "the first use"};
     default:
-      return {FaultCode::deadlock, "threads can come to wait for each other",
-              "a wait ends only when somebody completes what it waits for",
-              "compare who arrives on each of these barriers, and what they wait for before"};
+      return {FaultCode::deadlock, "threads can end up waiting for each other",
+              "a wait returns only when another thread completes it",
+              "compare the threads that arrive on each of these barriers, and what they wait for "
+              "before that"};
   }
 }
 
@@ -193,7 +195,7 @@ Report report_of(const Kernel& kernel, const SyncProgram& program, bool has_rank
     if (i + kMostRows >= count) report.details.push_back(words.row(i + 1, step, barrier));
   }
   report.details.push_back(found.verdict == Verdict::deadlock
-                               ? "then all that is left:"
+                               ? "then only these steps are left:"
                                : "which is too late, or too early, for:");
   for (const uint32_t index : found.waiting) {
     const Step& step = program.steps[index];

@@ -18,8 +18,8 @@ namespace bw::sim::exploration {
 /// that order; else a line says what was explored.
 class ExplorationWatch final : public LaunchObserver {
  public:
-  /// Up to so many states of each cluster that is unlike those before; the lines go to `output`.
-  /// `lanes_apart`: the lanes of a warp need not stay together (lanes_apart.hpp).
+  /// Explores up to `most_states` of each cluster that differs from the earlier ones; the lines go
+  /// to `output`. `lanes_apart`: the lanes of a warp need not stay together (lanes_apart.hpp).
   explicit ExplorationWatch(uint64_t most_states, std::FILE* output = stderr,
                             bool lanes_apart = false)
       : most_states_(most_states), lanes_apart_(lanes_apart), output_(output) {}

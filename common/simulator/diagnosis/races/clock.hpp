@@ -5,8 +5,8 @@
 /// Agents are the lanes of the cluster's warps and its asynchronous operations. A warp has one
 /// counter for its 32 lanes; it advances whenever one of them hands its past on, so that what the
 /// lane does next is not part of what it handed on. Asynchronous operations are put on chains: a
-/// chain is a row of operations each of which begins after the one before is known to be complete,
-/// so one counter stands for all of them and nothing is lost.
+/// chain is a row of operations each of which begins after the previous one is known to be
+/// complete, so one counter represents all of them and nothing is lost.
 ///
 /// Reference: C. Flanagan, S. N. Freund, "FastTrack: Efficient and Precise Dynamic Race Detection",
 /// PLDI 2009, for epochs; the rest follows from the memory consistency model of the PTX ISA.
@@ -187,7 +187,7 @@ class VectorClock {
 
   /// Lanes above the common clock; `lanes_` keeps its entries of a warp disjoint.
   void raise(uint32_t warp, LaneMask lanes, Clock clock);
-  /// Where all lanes of the warp stand above its common clock, that rises to the least of them.
+  /// If all lanes of the warp are above its common clock, that rises to the least of them.
   void settle(uint32_t warp);
 
   std::vector<Clock> warps_;        ///< known of all lanes of each warp
@@ -253,7 +253,7 @@ struct View {
   }
 };
 
-/// A view that nobody changes any more.
+/// A view that no longer changes.
 using SharedView = std::shared_ptr<const View>;
 
 }  // namespace bw::sim::races

@@ -71,7 +71,7 @@ void ThreadOrder::keep(Location location, const Released& found, MemoryScope rea
     if (kept.location == location && kept.released.from == reached.from &&
         kept.released.scope == reached.scope) {
       if (kept.latest == found.view) return;
-      // Who has read one value after the other has both behind it.
+      // A thread that has read both values, one after the other, is ordered after both writes.
       kept.released.view = joined(kept.released.view, reached.view);
       kept.latest = found.view;
       return;

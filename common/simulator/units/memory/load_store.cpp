@@ -83,7 +83,7 @@ struct LanePointers {
   }
 };
 
-/// From the first to the last byte that the lanes access, all of which lie in one CTA's memory or
+/// From the first to the last byte that the lanes access, all of which are in one CTA's memory or
 /// one allocation.
 struct Span {
   const std::byte* first = nullptr;
@@ -191,7 +191,7 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
     }
   }
   if (out.base == nullptr && first != nullptr) {
-    // Of the other lanes as well, whom nobody asks: so it is a vector loop.
+    // For the other lanes as well, whose results are unused: so it is a vector loop.
     const uint64_t origin = reinterpret_cast<uintptr_t>(first) - least;
     for (size_t lane = 0; lane < kWarpLanes; ++lane)
       out.own[lane] = reinterpret_cast<std::byte*>(origin + addresses[lane]);
@@ -255,7 +255,7 @@ void store_elements(const T* lanes, LaneMask active, const LanePointers& to, siz
   }
 }
 
-/// The elements of a vector as they lie in memory, lane by lane.
+/// The elements of a vector as memory holds them, lane by lane.
 template <class T, size_t count>
 using LaneVectors = T[kWarpLanes][count];
 
@@ -457,7 +457,7 @@ void copy_undefined(Strand& strand, const Instruction& instruction, LaneMask lan
                          detail.element_bytes, writer_at({strand, instruction, lane_bit(lane)}));
 }
 
-/// The lanes whose data is marked as undefined, after checking that this is no use of it.
+/// The lanes whose data is marked as undefined, after checking that this does not use it.
 LaneMask copied_undefined(const Strand& strand, const Instruction& instruction, LaneMask active,
                           const AccessDetail& detail) {
   const UndefinedLanes& marks = *strand.warp->undefined;

@@ -17,7 +17,7 @@ namespace {
   std::vector<std::string> details;
   if (active == strand.mask && strand.frame != nullptr)
     details.push_back(
-        "the warp has parted at " +
+        "the warp diverged at " +
         place_of(*strand.cluster, strand.cluster->kernel().code()[strand.frame->branch]));
   Site{strand, instruction, active}.fault(
       {.code = FaultCode::aligned_divergence,

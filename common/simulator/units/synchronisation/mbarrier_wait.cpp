@@ -32,7 +32,7 @@ Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
          .what = fmt::format("a wait on a barrier of CTA rank {} by a thread of CTA rank {}",
                              place.cta->rank, strand.cta->rank),
          .rule = "waits work on the executing CTA's .shared::cta memory",
-         .fix = "wait on a barrier of the own CTA, and let the other CTA arrive on that"});
+         .fix = "wait on a barrier in this CTA and have the other CTA arrive on it"});
   }
   return units_of(*place.cta).mbarriers.require(place.offset_bytes, strand, instruction);
 }
