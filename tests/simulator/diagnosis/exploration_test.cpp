@@ -387,7 +387,7 @@ TEST(Exploration, ALaneThatFallsBehindFindsItsPhaseOvertaken) {
       << "lanes that waited together stay together";
   const Report report =
       expect_fault(FaultKind::contract,
-                   {"a phase can complete while a wait for the one before is still to come"},
+                   {"a phase can complete before a wait for the previous one has been executed"},
                    [&] { explore_lanes(body); });
   EXPECT_NE(report.fix.find("__syncwarp"), report.fix.npos) << report.fix;
   EXPECT_NE(report.details.back().find("warp 0, lanes 1 to 31 at "), std::string::npos)
