@@ -22,10 +22,10 @@ class CodeFetch {
 
   /// How the machine fetches.
   struct Rate {
-    double line_cycles = 0;    ///< from one line to the next
-    double way_cycles = 0;     ///< cycles for which a line occupies the path to the SM
-    uint32_t jump_cycles = 0;  ///< extra, for a line after a jump
-    uint32_t ahead_lines = 1;  ///< lines prefetched after one that a warp reaches
+    double line_cycles = 0;        ///< from one line to the next
+    double fetch_link_cycles = 0;  ///< cycles for which a line occupies the path to the SM
+    uint32_t jump_cycles = 0;      ///< extra, for a line after a jump
+    uint32_t ahead_lines = 1;      ///< lines prefetched after one that a warp reaches
     /// The kernel's first lines that are near when its CTAs begin; all if `far_cycles` is 0.
     uint32_t launched_lines = 0;
     double launched_cycles = 1;  ///< idle cycles of the path per line that then comes near

@@ -216,9 +216,9 @@ void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2
   const uint64_t word = lines.word % L2Lines::kWords;
   const uint64_t wanted = lines.all;
   const uint64_t fresh = wanted & ~page.used.words[word];
-  const uint64_t along = page.along.words[word];
+  const uint64_t prefetched = page.prefetched.words[word];
   // What an access before has brought may be on its way still.
-  if (!writes && ((wanted & ~fresh) | (wanted & along)) != 0)
+  if (!writes && ((wanted & ~fresh) | (wanted & prefetched)) != 0)
     found.arrives = std::max(found.arrives, page.arrives[word]);
   if (fresh == 0 && (!writes || (wanted & ~page.new_written.words[word]) == 0)) return;
   if (!page.is_new) {
@@ -236,8 +236,8 @@ void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2
   const L2SideLines& others = in_cache(state, page);
   const uint64_t of_second = l2_home_lines(page.number, word);
   const uint64_t far_home = state.side == 0 ? of_second : ~of_second;
-  const uint64_t near = others[state.side].words[word] | (along & ~far_home);
-  const uint64_t far = others[1 - state.side].words[word] | (along & far_home);
+  const uint64_t near = others[state.side].words[word] | (prefetched & ~far_home);
+  const uint64_t far = others[1 - state.side].words[word] | (prefetched & far_home);
   const uint64_t missed = fresh & ~near & ~far;
   found.is_far = found.is_far || (fresh & ~near & far) != 0;
   if (missed == 0) return;
@@ -246,7 +246,7 @@ void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2
   if (rows.promotion_bytes > kL2LineBytes) {
     brought |= with_neighbours(missed, rows.promotion_bytes / kL2LineBytes) &
                ~(near | far | page.used.words[word]);
-    page.along.words[word] |= brought & ~missed;
+    page.prefetched.words[word] |= brought & ~missed;
   }
   page.new_brought.words[word] |= brought;
   found.missed += static_cast<uint64_t>(std::popcount(brought));
@@ -332,13 +332,14 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
       by_threads || at < state.first_copy ? 0 : static_cast<double>(at - state.first_copy);
   const double credit_now = read_credit_ * (by_threads ? 1 : std::min(1.0, since / kApartAfter));
   double done = state.l2_reads.take(at, reading, path);
-  if (by_threads) done += times_.l2_load_behind_copies * state.l2_reads.backlog(L2Path::tma_load);
+  if (by_threads)
+    done += times_.l2_load_copy_backlog_fraction * state.l2_reads.backlog(L2Path::tma_load);
   double extra = std::max(0.0, done - credit_now);
   touch.waited = touch.queued = static_cast<Cycle>(extra);
   // Writes are slower while there are reads.
-  const double beside_writes = static_cast<double>(bytes) * times_.l2_read_write_weight;
-  state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(beside_writes));
-  if (state.has_written) state.l2_writes.take(at, beside_writes * write_cycles_per_byte_, path);
+  const double write_equivalent = static_cast<double>(bytes) * times_.l2_read_write_weight;
+  state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(write_equivalent));
+  if (state.has_written) state.l2_writes.take(at, write_equivalent * write_cycles_per_byte_, path);
   const auto far = static_cast<double>(times_.l2_far_cycles);
   if (found.is_far) extra = std::max(extra, far);
   if (found.missed != 0) {
@@ -399,7 +400,7 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
     }
     page->new_used = page->new_brought = page->new_written = {};
     // What it uses again it may have to bring again.
-    if (shape_.in_steps && is_too_full) page->used = page->along = {};
+    if (shape_.in_steps && is_too_full) page->used = page->prefetched = {};
     page->is_new = false;
   }
   state.new_pages.clear();
@@ -447,7 +448,7 @@ void L2Launch::merge_in_order() {
   merged_.notify_all();
 }
 
-void L2Launch::give_up() {
+void L2Launch::cancel_waits() {
   {
     const std::lock_guard lock(mutex_);
     gives_up_ = true;

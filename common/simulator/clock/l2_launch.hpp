@@ -47,7 +47,7 @@ struct L2ClusterState {
     L2Lines new_used;      ///< of them, not told to the launch yet
     L2Lines new_brought;   ///< not found in the cache, with neighbours that came along
     L2Lines new_written;   ///< of those used, written
-    L2Lines along;         ///< that came along: they are at home only
+    L2Lines prefetched;    ///< that came along: they are at home only
     L2SideLines in_cache;  ///< what others have left there
     std::array<Cycle, L2Lines::kWords> arrives{};  ///< by word: when the last line brought is there
     uint64_t looked_up = 0;                        ///< in which step `in_cache` was looked up
@@ -136,7 +136,7 @@ class L2Launch {
   /// It has ended, in whatever way. Any host thread.
   void finish(uint64_t cluster, L2View& view);
   /// The launch has failed: no cluster waits any more.
-  void give_up();
+  void cancel_waits();
   /// In steps: between two of them, with the views of all clusters that run, in their order.
   void step(const std::vector<L2View*>& running);
   /// Where clusters pause: whether the one in that place is of those that run ahead of the others

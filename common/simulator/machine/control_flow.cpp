@@ -156,7 +156,7 @@ void Cluster::wait_for_lanes(Strand& strand, std::exception_ptr fault) {
   waiting_lanes_.push_back({&strand, std::move(fault)});
 }
 
-Flow Cluster::yield_behind(Strand& strand, const Instruction& instruction) {
+Flow Cluster::yield_after(Strand& strand, const Instruction& instruction) {
   ++strand.pc;
   strand.wake = Wake::none;
   make_ready(strand, strand.time + instruction.cycles);

@@ -211,7 +211,7 @@ struct Warp {
   LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
   /// When it has last learned of other threads: a wait has passed, or it has read something that
   /// orders. What came to pass later it cannot know.
-  Cycle heard = 0;
+  Cycle last_acquire = 0;
   KeptBytes registers;                                 ///< of all lanes, register by register
   KeptBytes local;                                     ///< 32 x local bytes per thread, lane-major
   std::vector<std::unique_ptr<Strand>> strands;        ///< pool; dead ones are reused
@@ -266,7 +266,7 @@ class Cluster {
 
   /// At the level `races`: for this many cycles a cluster, and those that run with it, continue
   /// after a fault. Long enough for a warp that has begun late, or waits for a copy.
-  static constexpr Cycle kCyclesBehindFault = 20'000;
+  static constexpr Cycle kCyclesAfterFault = 20'000;
 
   /// Lanes of the warp have gone elsewhere, have exited, or wait: if others wait for them at an
   /// .aligned instruction, throws what those have broken.
@@ -279,7 +279,7 @@ class Cluster {
   /// it has stopped before an event.
   [[nodiscard]] const Strand* running() const { return running_; }
   /// Makes a cluster that run() has left as a livelock able to run on.
-  void go_on();
+  void resume();
   /// The event that happens now, or happened last.
   [[nodiscard]] EventNumber event() const;
   /// At the level `races` some faults may follow from a race that is found when others go on: the
@@ -288,7 +288,7 @@ class Cluster {
   bool keep_fault(const Report& report);
   /// Simulated time since the last change of state that others could see, for a cluster that has
   /// been left as a livelock and as long as nothing changes; else 0.
-  [[nodiscard]] Cycle fruitless_cycles() const {
+  [[nodiscard]] Cycle idle_cycles() const {
     return progress_ == progress_seen_ ? now_ - std::min(now_, last_change_) : 0;
   }
 
@@ -337,7 +337,7 @@ class Cluster {
   Flow exit_lanes(Strand& strand, LaneMask lanes);
   /// The strand gives up its turn after `instruction`, which has executed; for handlers that
   /// change how the following instructions must be executed.
-  Flow yield_behind(Strand& strand, const Instruction& instruction);
+  Flow yield_after(Strand& strand, const Instruction& instruction);
 
   [[nodiscard]] Grid& grid() { return grid_; }
   [[nodiscard]] const Kernel& kernel() const;

@@ -85,9 +85,9 @@ class Grid {
   /// The cluster that is stuck, after a run that has not finished.
   [[nodiscard]] Cluster& stuck_cluster() { return *stuck_; }
   /// Of a launch that waits: simulated time since any of its clusters has changed anything.
-  [[nodiscard]] Cycle fruitless_cycles() const;
+  [[nodiscard]] Cycle idle_cycles() const;
   /// Ends the waiting: the launch is a livelock and holds the cluster that says so.
-  LaunchResult give_up();
+  LaunchResult report_livelock();
 
   /// Prints what a running cluster's threads have printed so far, if the order of clusters allows.
   void print_early(Cluster& cluster);
@@ -120,7 +120,7 @@ class Grid {
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
   /// Cycles without any change of state after which a cluster is left as a livelock.
-  [[nodiscard]] Cycle patience() const { return patience_; }
+  [[nodiscard]] Cycle livelock_threshold() const { return livelock_threshold_; }
   /// What a cooperative launch's grid barrier uses; 0 for other launches.
   [[nodiscard]] uint64_t workspace_address() const { return workspace_address_; }
   /// With a timing model: the L2 cache and the memory during this launch; else null.
@@ -153,7 +153,7 @@ class Grid {
   friend class OneWave;
   /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
   /// host thread.
-  void end(Cluster& cluster, RunStatus status);
+  void finish_cluster(Cluster& cluster, RunStatus status);
   /// With a timing model: where and when the places begin, and what they share.
   void share_time(const TimingTable& times, bool ctas_share_sms);
   /// Finds what code_rate() gives.
@@ -176,7 +176,7 @@ class Grid {
   bool lockstep_ = false;
   bool in_steps_ = false;  ///< with a timing model: clusters advance together
   bool can_wait_ = false;
-  Cycle patience_ = 0;
+  Cycle livelock_threshold_ = 0;
   uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
   std::vector<std::unique_ptr<SmUnitState>> sms_;   ///< outlives the clusters

@@ -91,7 +91,7 @@ void Parser::parse_dimensions(uint32_t (&extents)[3]) {
 
 void Parser::parse_function_directives(Function& function) {
   EntryDirectives& directives = function.directives;
-  const auto number_behind = [&](const char* expected) {
+  const auto number_after = [&](const char* expected) {
     advance();
     return expect_number(expected);
   };
@@ -103,11 +103,11 @@ void Parser::parse_function_directives(Function& function) {
     } else if (is(".reqnctapercluster")) {
       parse_dimensions(directives.required_cluster);
     } else if (is(".maxclusterrank")) {
-      directives.max_cluster_rank = number_behind("the greatest number of CTAs in a cluster");
+      directives.max_cluster_rank = number_after("the greatest number of CTAs in a cluster");
     } else if (is(".minnctapersm")) {
-      directives.min_ctas_per_sm = number_behind("the least number of CTAs on an SM");
+      directives.min_ctas_per_sm = number_after("the least number of CTAs on an SM");
     } else if (is(".maxnreg")) {
-      directives.max_registers = number_behind("the greatest number of registers");
+      directives.max_registers = number_after("the greatest number of registers");
     } else if (accept(".explicitcluster")) {
       directives.explicit_cluster = true;
     } else if (accept(".blocksareclusters")) {
@@ -129,7 +129,7 @@ void Parser::parse_function_directives(Function& function) {
              ".explicitcluster, .maxclusterrank, .blocksareclusters, .noreturn, .abi_preserve or "
              ".pragma");
       }
-      (void)number_behind("the directive's number");
+      (void)number_after("the directive's number");
     }
   }
 }

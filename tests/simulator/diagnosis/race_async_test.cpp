@@ -43,7 +43,7 @@ TEST(RaceAsync, ALoadIsThereWhenItsBarrierWasWaitedFor) {
   expect_no_race(
       init() + kLoad + "@!%p0 bra MEET;\n" + wait("FULL", 0) + "MEET:\n  bar.sync 0;\n" + kRead,
       64);
-  expect_race({"bulk copy", "load", "waited for its completion"},
+  expect_race({"bulk copy", "load", "a wait for its completion"},
               init() + kLoad + "bar.sync 0;\n" + kRead + wait("FULL", 0), 64);
 }
 

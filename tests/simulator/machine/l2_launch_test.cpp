@@ -512,19 +512,19 @@ TEST_F(L2LaunchTest, WhoMissesInAStepAndBehindItPauses) {
     view.touch(data_ + kilobyte * kKilobyte, kKilobyte, at, L2Path::tma_load);
   };
   read(0, 100);  // is in the cache
-  EXPECT_EQ(view.pauses_behind(), kNever);
+  EXPECT_EQ(view.pauses_after(), kNever);
   read(2000, 200);
-  EXPECT_EQ(view.pauses_behind(), 384u);  // 128 + 256
+  EXPECT_EQ(view.pauses_after(), 384u);  // 128 + 256
   read(2001, 383);
   read(1, 500);
   EXPECT_EQ(view.pauses_at(), kNever);
   read(2002, 600);
   EXPECT_EQ(view.pauses_at(), 600u);
-  EXPECT_EQ(view.pauses_behind(), 384u);
-  view.go_on();
+  EXPECT_EQ(view.pauses_after(), 384u);
+  view.resume();
   EXPECT_EQ(view.pauses_at(), kNever);
-  read(2003, 300);                        // times may go back a little,
-  EXPECT_EQ(view.pauses_behind(), 896u);  // steps not
+  read(2003, 300);                       // times may go back a little,
+  EXPECT_EQ(view.pauses_after(), 896u);  // steps not
   EXPECT_EQ(one.step_end(3967), 3968u);
   EXPECT_EQ(one.step_end(3968), 3968u + 4096u);
   EXPECT_EQ(one.step_end(3968 + 4096), 3968u + 2 * 4096u);
@@ -541,7 +541,7 @@ TEST_F(L2LaunchTest, ALittleWaitingIsNoReasonToPauseUnlessForThoseThatRunAhead) 
   const auto waited_until_paused = [&](uint64_t place) {
     L2View& view = start_in(one, place);
     Cycle waited = 0;
-    for (uint64_t box = 0; view.pauses_behind() == kNever; ++box)
+    for (uint64_t box = 0; view.pauses_after() == kNever; ++box)
       waited += view.touch(data_ + box * kKilobyte, kKilobyte, 0, L2Path::tma_load).waited;
     return waited;
   };
@@ -560,7 +560,7 @@ TEST_F(L2LaunchTest, WhoMayDriveSomethingOutPauses) {
     L2Launch one(times_, fresh, shape);
     L2View& view = start_in(one, 1);
     view.touch(data_, kBytes, 0, L2Path::tma_load);
-    return view.pauses_behind() != kNever;
+    return view.pauses_after() != kNever;
   };
   EXPECT_FALSE(pauses(43 * kMegabyte));  // 100 times 64 KB fit
   EXPECT_TRUE(pauses(44 * kMegabyte));

@@ -202,8 +202,8 @@ const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
                   machine.specific_target()));
 }
 
-std::string machine_code_beside(std::span<const FatBinaryEntry> entries,
-                                const FatBinaryEntry& ptx) {
+std::string matching_machine_code(std::span<const FatBinaryEntry> entries,
+                                  const FatBinaryEntry& ptx) {
   using Compression = FatBinaryEntry::Compression;
   for (const FatBinaryEntry& entry : entries) {
     if (entry.kind != static_cast<uint16_t>(FatBinaryEntry::Kind::elf) ||

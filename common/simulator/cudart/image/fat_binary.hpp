@@ -55,8 +55,8 @@ struct FatBinaryEntry {
 
 /// The machine code of the same target as an entry's PTX, decompressed; empty if it is absent or
 /// can't be read, since nothing of it is executed.
-[[nodiscard]] std::string machine_code_beside(std::span<const FatBinaryEntry> entries,
-                                              const FatBinaryEntry& ptx);
+[[nodiscard]] std::string matching_machine_code(std::span<const FatBinaryEntry> entries,
+                                                const FatBinaryEntry& ptx);
 
 /// The PTX text of an entry, decompressed and without padding.
 /// Throws SimulationError{parse} when it cannot be decompressed to the size that it states.

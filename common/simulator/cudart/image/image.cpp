@@ -37,7 +37,7 @@ std::unique_ptr<ptx::Module> parse_fat_binary(const void* data, const MachineDes
   const std::vector<FatBinaryEntry> entries = entries_of(data, name);
   const FatBinaryEntry& chosen = choose_ptx(entries, machine, name);
   std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text(chosen, name), name);
-  const std::string code = machine_code_beside(entries, chosen);
+  const std::string code = matching_machine_code(entries, chosen);
   const auto registers = registers_of_kernels(std::as_bytes(std::span(code)));
   for (const auto& function : module->functions)
     if (const auto found = registers.find(function->name);

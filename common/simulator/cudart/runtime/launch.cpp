@@ -121,7 +121,7 @@ cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
   const cudaError_t attributes_error = read_attributes(operation, options);
   if (attributes_error != cudaSuccess) return attributes_error;
   const LaunchResult result = operation.waiting != nullptr
-                                  ? runtime.device().go_on(operation.waiting)
+                                  ? runtime.device().resume(operation.waiting)
                                   : begin(runtime, operation, options);
   operation.waiting = result.status == RunStatus::waiting ? result.stuck : nullptr;
   if (operation.waiting != nullptr) return cudaSuccess;

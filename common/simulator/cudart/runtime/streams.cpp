@@ -95,7 +95,7 @@ bool is_held_back(Runtime& runtime, const Operation& operation) {
 }
 
 /// Ends the wait for kernels that can't make progress any more: throws the report of the first.
-void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
+void report_livelock_if_stuck(Runtime& runtime, Clock::time_point last_progress) {
   std::shared_ptr<Grid> first;
   uint64_t first_order = 0;
   bool hopeless = true;
@@ -103,8 +103,7 @@ void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
     if (!stream.pending.empty() && stream.pending.front().running) hopeless = false;
     const std::shared_ptr<Grid>* const grid = waiting_launch(stream);
     if (grid == nullptr) return;
-    if ((*grid)->fruitless_cycles() <= runtime.device().settings().livelock_cycles)
-      hopeless = false;
+    if ((*grid)->idle_cycles() <= runtime.device().settings().livelock_cycles) hopeless = false;
     if (first == nullptr || stream.pending.front().order < first_order) {
       first = *grid;
       first_order = stream.pending.front().order;
@@ -114,7 +113,7 @@ void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
   if (other_threads() != 0 && Clock::now() - last_progress < kHostPatience) return;
   drop_pending();
   if (first == nullptr) return;  // only waits are left, for events that are never recorded
-  LaunchResult result = first->give_up();
+  LaunchResult result = first->report_livelock();
   result.stuck = first;
   show_warnings(runtime.device().warnings());
   explained(std::move(result));
@@ -224,7 +223,7 @@ cudaError_t wait_until(Runtime& runtime, const std::function<bool()>& done) {
     if (make_progress(runtime)) {
       last_progress = Clock::now();
     } else if (!done()) {
-      give_up_if_hopeless(runtime, last_progress);
+      report_livelock_if_stuck(runtime, last_progress);
       runtime.mutex().unlock();
       std::this_thread::sleep_for(kPause);
       runtime.mutex().lock();

@@ -44,7 +44,7 @@ constexpr Kind kKinds[] = {
      "accesses of one memory by different proxies need a proxy fence between them", kProxies,
      "execute fence.proxy.async after {first}, in its thread, and before that thread synchronises "
      "with the one that issues {second}"},
-    {Missing::completion, "no thread had waited for its completion",
+    {Missing::completion, "this access is not ordered after a wait for its completion",
      "the result of an asynchronous operation is visible only after a wait on its completion "
      "mechanism",
      "Async proxy",

@@ -89,7 +89,7 @@ class TensorBox {
   [[nodiscard]] std::optional<Run> only_run() const;
 
   /// Whether all of the box's bytes in shared memory are inside of the tensor, without gaps.
-  [[nodiscard]] bool lies_inside() const;
+  [[nodiscard]] bool is_inside() const;
 
   /// Global to shared memory: writes the box, filled where it is outside of the tensor, at
   /// `shared_offset` of each of the windows (a CTA's shared memory from its offset 0).

@@ -363,7 +363,7 @@ void store_box_by(Strand& strand, const Instruction& instruction, LaneMask lanes
       resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
                      box->shared_bytes(), kTensorSharedAlignmentBytes, Access::read);
   // Bytes outside of the tensor are not stored, and need not have been written.
-  if (source.cta->contents.is_tracked() && box->lies_inside())
+  if (source.cta->contents.is_tracked() && box->is_inside())
     require_written(site, *source.cta, source.offset_bytes, box->shared_bytes(), "this copies");
   TmaStore store(site);
   store.tensor_map = form.map.of(strand, instruction, lane);

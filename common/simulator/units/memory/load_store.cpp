@@ -352,7 +352,7 @@ Flow mark_unwritten(Strand& strand, const Instruction& instruction, const Access
     }
     marks->set(instruction.operands[kData + element], active, marked, source);
   }
-  return had_marks ? Flow::next : strand.cluster->yield_behind(strand, instruction);
+  return had_marks ? Flow::next : strand.cluster->yield_after(strand, instruction);
 }
 
 Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -370,7 +370,7 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
                                     });
     return strand.block(WaitKind::global_order, 0, 0);
   }
-  if (is_strong(instruction.order)) strand.warp->heard = strand.time;
+  if (is_strong(instruction.order)) strand.warp->last_acquire = strand.time;
   LanePointers from;
   const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::read, from);
   timed_access::load(strand, place_of(space, detail), places_of(from, active, detail));
@@ -392,7 +392,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   all.base = const_cast<std::byte*>(from);
   transfer_in(strand, instruction, active, detail, all);
   timed_access::load(strand, place_of(detail.space, detail), places_of(all, active, detail));
-  if (is_strong(instruction.order)) strand.warp->heard = strand.time;
+  if (is_strong(instruction.order)) strand.warp->last_acquire = strand.time;
   if (strand.cluster->observed(EventKind::access)) {
     LaneAddresses addresses;
     addresses.fill(address);

@@ -472,10 +472,10 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, const MbarrierOperation& b
   barrier.waiters.clear();
   std::swap(barrier.landed, barrier.copies);
   barrier.copies.clear();
-  if (barrier.observed_phase == barrier.phase) was_seen(barrier, by.now);
+  if (barrier.observed_phase == barrier.phase) note_observed(barrier, by.now);
 }
 
-void MbarrierUnit::was_seen(Mbarrier& barrier, Cycle now) {
+void MbarrierUnit::note_observed(Mbarrier& barrier, Cycle now) {
   const Cycle cycles = now - std::min(now, barrier.phase_start);
   for (const Mbarrier::Copy& copy : barrier.landed)
     cta_.cluster->demand().came_early(copy.asked, copy.bytes, cycles);

@@ -77,8 +77,8 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
   const bool complete = behind != 0;
   if (complete) {
     barrier.observed_phase = barrier.phase;
-    units_of(strand).mbarriers.was_seen(barrier, strand.time);
-    strand.warp->heard = strand.time;
+    units_of(strand).mbarriers.note_observed(barrier, strand.time);
+    strand.warp->last_acquire = strand.time;
   }
   units_of(strand).mbarriers.tell_test(barrier, static_cast<int64_t>(barrier.phase) - behind,
                                        complete, (instruction.flags & kTry) != 0, strand,

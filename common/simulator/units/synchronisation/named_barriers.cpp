@@ -133,7 +133,7 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
 
 void NamedBarriers::check_knows_last_phase(const Site& site, const NamedBarrier& barrier) const {
   const Warp& warp = *site.strand.warp;
-  if (barrier.phase == 0 || warp.heard >= barrier.completed_at) return;
+  if (barrier.phase == 0 || warp.last_acquire >= barrier.completed_at) return;
   if (site.strand.cluster->settings().checks != Checks::contract)
     return;  // or the detector says it
   if (warp.index < barrier.last_warps.size() && barrier.last_warps[warp.index].waits) return;
@@ -233,7 +233,7 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
     complete(barrier, origin, strand.time);
     if (request.operation != BarrierOperation::arrive) strand.time = release;
     if (request.result != nullptr) write_result(finished, strand, *request.result, lanes);
-    if (arrival.waits) strand.warp->heard = strand.time;
+    if (arrival.waits) strand.warp->last_acquire = strand.time;
     return Flow::next;
   }
   if (request.operation == BarrierOperation::arrive) return Flow::next;
