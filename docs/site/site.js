@@ -21,6 +21,8 @@
     const button = document.querySelector(".bw-theme"), field = document.getElementById("bw-query");
     const name = () => { button.textContent = root.dataset.theme === "dark" ? "Light" : "Dark"; };
     button.hidden = false;
+    // The book's theme gives no name to what opens a branch of its navigation.
+    for (const one of document.querySelectorAll(".bd-sidebar summary")) one.ariaLabel = "pages below";
     button.addEventListener("click", () => {
       const mode = root.dataset.theme === "dark" ? "light" : "dark";
       root.dataset.mode = mode;
