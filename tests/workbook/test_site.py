@@ -271,6 +271,10 @@ class Places(unittest.TestCase):
         for target in ("https://x.y/", "#here", "mailto:x@y"):
             self.assertIsNone(self.leads(target))
 
+    def test_texts_for_excerpts_have_no_marks(self):
+        text = "# A `b`\n\n<!-- x\ny -->\n[c](d) **e**\n```cpp\nf;\n```\n| g | h |\n|---|---|\n"
+        self.assertEqual(pages.readable(text), "A b c e f; g h")
+
     def test_targets_are_not_taken_from_code(self):
         self.assertEqual(pages.link_targets("[a](b) `[c](d)`\n```\n[e](f)\n```\n[broken\nover](g)\n"),
                          ["b", "g"])

@@ -169,6 +169,13 @@ def _below(names, prefix):
     return sorted(name for name in names if name.startswith(prefix))
 
 
+def readable(text):
+    """A text without Markdown's marks: what the search shows an excerpt of."""
+    text = re.sub(r"<!--[\s\S]*?-->|^\s*(```|~~~).*$|^\|[-:| ]+\|$|^#+ ", "", text, flags=re.M)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"\s+", " ", re.sub(r"[`*|]+", " ", text)).strip()
+
+
 def words(pages):
     """{page: [[word, anchor]]}: the index of the search. It has the codes of the reports, and the words
     of the glossary with its own rows and with what their last links lead to."""
