@@ -13,7 +13,8 @@ if (location.protocol === "file:") {
   window.fetch = async (address) => {
     const root = document.documentElement.dataset.content_root;
     const name = address.slice(root.length).replace(/\.html$/, "");
-    const text = (await texts)[name];
-    return {text: async () => (text ? `<div role="main">${escaped(text)}</div>` : "")};
+    const sections = (await texts)[name] || [];
+    const shown = sections.map(([anchor, text]) => `<p id="${anchor}">${escaped(text)} </p>`);
+    return {text: async () => (shown.length ? `<div role="main">${shown.join("")}</div>` : "")};
   };
 }

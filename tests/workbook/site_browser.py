@@ -7,6 +7,7 @@ import browser
 from support import ROOT
 
 from tools import build, private_env, wheels_for_tests
+from tools.site import toys
 
 OUTPUT = build.SIM.folder(ROOT) / "docs"
 SITE = OUTPUT / "html"
@@ -37,10 +38,7 @@ KINDS = (
     "reference/classbw_1_1ProducerConsumerPipeline.html",
     "reference/annotated.html",
     "reference/files.html",
-    "docs/site/mbarrier.html",
-    "docs/site/operands.html",
-    "docs/site/timeline_chapter1.html",
-    "docs/site/timeline_chapter5.html",
+    *(toy.path for toy in [*toys.load(ROOT), *toys.timelines()]),
     "files/solutions/05_blockwise_fp8_gemm/labs.html",
     "search.html",
 )

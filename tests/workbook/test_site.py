@@ -272,8 +272,9 @@ class Places(unittest.TestCase):
             self.assertIsNone(self.leads(target))
 
     def test_texts_for_excerpts_have_no_marks(self):
-        text = "# A `b`\n\n<!-- x\ny -->\n[c](d) **e**\n```cpp\nf;\n```\n| g | h |\n|---|---|\n"
-        self.assertEqual(pages.readable(text), "A b c e f; g h")
+        text = "# A `b`\n\n<!-- x\ny -->\n[c](d) **e**\n## I J\n```cpp\nf;\n```\n| g | h |\n|---|---|\n"
+        self.assertEqual(pages.sections(pages.Page("x.md", text)),
+                         [["a-b", "A b c e"], ["i-j", "I J f; g h"]])
 
     def test_targets_are_not_taken_from_code(self):
         self.assertEqual(pages.link_targets("[a](b) `[c](d)`\n```\n[e](f)\n```\n[broken\nover](g)\n"),

@@ -89,7 +89,7 @@ def _pages_by_hand(root, tools, site, found, places):
 def _files(root, site, found):
     """The texts for the search; llms.txt, the texts as they are in the repository, and the figures that
     they show, in the same folders, so that the links of the texts work."""
-    texts = {page.name: pages.readable(page.text) for page in found}
+    texts = {page.name: pages.sections(page) for page in found}
     (site / "docs/site/search_texts.js").write_text(
         f"window.bwTexts = {json.dumps(texts, ensure_ascii=False)};\n", encoding="utf-8")
     names = {"llms.txt", *(page.path for page in found)}
