@@ -19,10 +19,11 @@ import unittest.mock
 from pathlib import Path
 from urllib.parse import unquote
 
+import contrast
 from site_browser import OUTPUT, SITE, Accessibility, InABrowser  # noqa: F401 (tests)
 from support import ROOT, CheckoutTest
 
-from tools import build, links
+from tools import build, links, private_env
 from tools.console import Console
 from tools.errors import WorkbookError
 from tools.site import command, doxygen, generated, make, pages, recordings
@@ -239,6 +240,38 @@ class Recordings(unittest.TestCase):
                 recordings.Recorded("x", "X", "program", ()),
                 recordings._Sources(ROOT),
             )
+
+
+class Colours(unittest.TestCase):
+    """docs/site/colours.css."""
+
+    def test_contrast(self):
+        text = (ROOT / "docs/site/colours.css").read_text(encoding="utf-8")
+        blocks = [dict(re.findall(r"--bw-([\w-]+): (#\w{6})", block))
+                  for block in re.findall(r"{([^{}]*--bw-ground:[^{}]*)}", text)]
+        self.assertEqual(len(blocks), 3)
+        self.assertEqual(blocks[1], blocks[2])  # by the system's setting, by the reader's
+        for colours in blocks[:2]:
+            grounds = [name for name in colours if name.endswith(("ground", "raised"))]
+            self.assertEqual(len(grounds), 6)
+            for name in ("ink", "soft", "accent", "good", "warn", "bad"):
+                for ground in grounds:
+                    self.assertGreaterEqual(contrast.ratio(colours[name], colours[ground]),
+                                            contrast.TEXT, (name, ground))
+            for ground in ("ground", "raised"):
+                self.assertGreaterEqual(contrast.ratio(colours["edge"], colours[ground]),
+                                        contrast.OBJECT, ground)
+
+
+class Packages(unittest.TestCase):
+    """The pins of the private environment."""
+
+    def test_lists_agree(self):
+        pins = [dict(line.split("==") for line in path.read_text(encoding="utf-8").splitlines()
+                     if "==" in line)
+                for path in (private_env.GRADING_REQUIREMENTS, private_env.SITE_REQUIREMENTS)]
+        for name in set(pins[0]) & set(pins[1]):
+            self.assertEqual(pins[0][name], pins[1][name], name)
 
 
 class Places(unittest.TestCase):
