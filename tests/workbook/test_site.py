@@ -26,7 +26,7 @@ from support import ROOT, CheckoutTest
 from tools import build, links, private_env
 from tools.console import Console
 from tools.errors import WorkbookError
-from tools.site import command, doxygen, generated, make, pages, recordings
+from tools.site import book, command, doxygen, generated, make, pages, recordings
 from tools.try_exercise import tools_of
 
 SKIPPED = 77
@@ -78,7 +78,11 @@ def every_page():
 
 def article(name):
     """The HTML of a page's text, without its navigation."""
-    text = (SITE / name).read_text(encoding="utf-8")
+    return article_of((SITE / name).read_text(encoding="utf-8"))
+
+
+def article_of(text):
+    """The same of the page's HTML."""
     return text[text.index("<article") : text.index("</article>")]
 
 
@@ -240,6 +244,26 @@ class Recordings(unittest.TestCase):
                 recordings.Recorded("x", "X", "program", ()),
                 recordings._Sources(ROOT),
             )
+
+
+class Book(unittest.TestCase):
+    """Sphinx over a text of our own."""
+
+    def made(self, text, work):
+        book.run(ROOT, Path(work), [pages.Page("README.md", text)], {}, {}, {})
+        return (Path(work) / "book/index.html").read_text(encoding="utf-8")
+
+    def test_formulas_need_no_script(self):
+        with tempfile.TemporaryDirectory() as work:
+            text = self.made("# X\n\n```math\n\\frac{a}{b}\n```\n", work)
+            self.assertRegex(article_of(text), r"<math[^>]*>.*<mfrac>.*<mi>a</mi>.*<mi>b</mi>.*</mfrac>")
+            self.assertNotIn("mathjax", text.lower())
+
+    def test_a_text_that_is_wrong_is_an_error(self):
+        with tempfile.TemporaryDirectory() as work:
+            with self.assertRaises(WorkbookError) as raised:
+                self.made("# X\n\n```{nothing}\n```\n", work)
+            self.assertIn("index.md:3: WARNING", raised.exception.details)
 
 
 class Colours(unittest.TestCase):
