@@ -341,7 +341,7 @@ class Pages(unittest.TestCase):
                               "```cpp\nx;\n```\n")
         self.assertRegex(text, r"\[.*labs/a\.cu.*, lines 13 to 18\]\(repository\.invalid/solutions/"
                          r"01_mbarrier_pipeline/labs/syncthreads\.cu#L13-L18\)\n```\{\.cpp\}\nx;")
-        listings = finish._Listings(ROOT, None, None, {"a/x.cuh": "x_8cuh.html"})
+        listings = finish._Listings(ROOT, None, {"a/x.cuh": "x_8cuh.html"})
         self.assertEqual(listings.page_of("a/x.cuh", "L13-L18"), "x_8cuh_source.html#l00013")
         self.assertEqual(listings.page_of("a/y.cu", "L13-L18"), "listing_a_y_cu.html#L13")
 

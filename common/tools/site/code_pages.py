@@ -33,14 +33,13 @@ def overview(root):
     return ("generated/codes.md", "\n".join(lines) + "\n")
 
 
-def write(root, target, shell):
-    """One page for each code into the folder `target`."""
+def write(root, framed):
+    """One page for each code, by framed(name, title, body)."""
     pages = codes.load(root)
     for row in codes.rows(root):
         body = _body(row, pages.get(row.id))
         title = f"{row.id}: {row.title}"
-        (target / file_of(row.id)).write_text(
-            shell.replace("@TITLE@", html.escape(title)).replace("@BODY@", body), encoding="utf-8")
+        framed(file_of(row.id), title, body)
 
 
 def _body(row, page):

@@ -25,11 +25,11 @@ $(window).on("load", () => {
 """
 
 
-def run(root, work, rewriter, shell):
-    """Finishes work/html. `shell(title, body, depth)` frames a page of the site's own."""
+def run(root, work, rewriter, framed):
+    """Finishes work/html. `framed(name, title, body)` writes a page of the site's own."""
     target = work / "html"
     documented = _documented(work / "tags.xml")
-    listings = _Listings(root, target, shell, documented)
+    listings = _Listings(root, framed, documented)
     for page in sorted(target.glob("*.html")):
         text = _finished(page.read_text(encoding="utf-8"), listings)
         if page.name == "index.html":
@@ -81,8 +81,8 @@ def _finished(text, listings):
 class _Listings:
     """Pages of files and folders that Doxygen has none of."""
 
-    def __init__(self, root, target, shell, documented):
-        self._root, self._target, self._shell = Path(root), target, shell
+    def __init__(self, root, framed, documented):
+        self._root, self._framed = Path(root), framed
         self._documented = documented
         self._wanted = {}
 
@@ -105,8 +105,7 @@ class _Listings:
                 done.add(path)
                 place = self._root / path
                 body = self._folder(path) if place.is_dir() else self._file(place)
-                (self._target / self._wanted[path]).write_text(
-                    self._shell(path, f"<h1>{html.escape(path)}</h1>\n{body}"), encoding="utf-8")
+                self._framed(self._wanted[path], path, f"<h1>{html.escape(path)}</h1>\n{body}")
 
     def _folder(self, path):
         rows = []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import chapters, codes
 from ..errors import WorkbookError
-from . import code_pages, doxygen, finish, generated, pages, recordings
+from . import code_pages, doxygen, finish, frame, generated, pages, recordings
 
 # The concept pages, in the order in which one needs them.
 CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "block_scales",
@@ -44,11 +44,16 @@ def make(root, tools, output):
     for page in found:
         (work / "pages" / f"{page.label}.md").write_text(rewriter.rewrite(page), encoding="utf-8")
     doxygen.run(root, work, navigation(found))
-    shell = (root / "docs/site/shell.html").read_text(encoding="utf-8")
-    finish.run(root, work, rewriter,
-               lambda title, body: shell.replace("@TITLE@", title).replace("@BODY@", body))
-    _interactive(root, tools, work / "html", shell)
-    code_pages.write(root, work / "html", shell)
+    places = [(title, page) for title, page, _ in navigation(found)]
+    style = '<link rel="stylesheet" href="interactive.css">'
+
+    def framed(name, title, body):
+        (work / "html" / name).write_text(frame.page(title, body, name, places, extra_head=style),
+                                          encoding="utf-8")
+
+    finish.run(root, work, rewriter, framed)
+    _interactive(root, tools, work / "html", framed, places)
+    code_pages.write(root, framed)
     _texts_for_assistants(root, found, work / "html")
     finished = output / "html"
     shutil.rmtree(finished, ignore_errors=True)
@@ -65,17 +70,20 @@ def _texts_for_assistants(root, found, target):
         shutil.copyfile(root / name, target / name)
 
 
-def _interactive(root, tools, target, shell):
+def _interactive(root, tools, target, framed, places):
     source = root / "docs/site"
     for name in _ASSETS:
         shutil.copyfile(source / name, target / name)
-    recordings.write_timelines(root, tools, target)
+    for name in (frame.STYLE, frame.SCRIPT):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / name, target / name)
+    recordings.write_timelines(root, tools, target,
+                               lambda name: (frame.head(name), frame.bar(name, places)))
     scripts = "".join(f'<script src="{name}"></script>\n'
                       for name in recordings.write(root, tools, target))
     for name, title in INTERACTIVE:
         body = (source / name).read_text(encoding="utf-8").replace("@RECORDINGS@", scripts)
-        (target / name).write_text(shell.replace("@TITLE@", title).replace("@BODY@", body),
-                                   encoding="utf-8")
+        framed(name, title, body)
 
 
 def navigation(found):

@@ -14,8 +14,10 @@ from pathlib import Path
 from .. import build, exercises, runs
 from ..errors import WorkbookError
 from ..timeline import builder, figure, page
+from ..timeline.around import Around
 from ..timeline.recording import signalling_unit
 
+_GUIDE = "../concepts/timeline.html"  # in the site, from the folder of the timelines
 _EVENTS = {"mbarrier_init": "init", "mbarrier_arrive": "arrive", "mbarrier_expect_tx": "expect",
            "mbarrier_complete_tx": "landed", "mbarrier_complete": "complete",
            "mbarrier_wait": "ask", "wait": "sleep", "resume": "wake"}
@@ -55,14 +57,16 @@ def write(root, tools, folder):
     return names
 
 
-def write_timelines(root, tools, folder):
-    """The same runs as timelines; returns [(title, file name)]."""
+def write_timelines(root, tools, folder, frame):
+    """The same runs as timelines; returns their file names. `frame(name)` is the site's header for a
+    page: what goes into its <head>, and what its <body> begins with."""
     pages = []
     for run in RUNS:
         launch = figure.recorded(root, tools, run.program, run.options, None)
         name = f"timeline_{run.name}.html"
         page.write(folder / name, run.title,
-                   [(" ".join(run.options), launch, builder.build(launch, Path(root)))], Path(root))
+                   [(" ".join(run.options), launch, builder.build(launch, Path(root)))], Path(root),
+                   *frame(name), around=Around(guide=_GUIDE))
         pages.append(name)
     return pages
 
