@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from support import CHAPTERS, chapter, main
+from support import CHAPTERS, ROOT, chapter, main
 
 import contrast
 from tools.timeline import palette, svg
@@ -29,6 +29,14 @@ class Contrast(unittest.TestCase):
 
     def test_the_themes_have_the_same_names(self):
         self.assertEqual(set(palette.LIGHT), set(palette.DARK))
+
+    def test_the_sites_pictures_have_the_same_colours(self):
+        style = (ROOT / "docs/site/interactive.css").read_text(encoding="utf-8")
+        found = re.findall(r"(?<!-)--((?!bw-)[\w-]+): (#\w+);", style)
+        self.assertEqual(len(found), 3 * 6)  # light, dark by the system, dark by choice
+        for theme, part in (("light", found[:6]), ("dark", found[6:])):
+            for name, colour in part:
+                self.assertEqual(THEMES[theme][name], colour, (theme, name))
 
     def test_states_of_a_stage_differ_in_pattern(self):
         states = ("empty", "filling", "full", "reading")

@@ -246,8 +246,9 @@ class Raster(unittest.TestCase):
 
     def test_rounds_are_those_that_the_lab_prints(self):
         for m, n in ((24, 24), (48, 48)):
-            lab = [str(BUILD / "bin" / "lab_05_static_scheduler"), "--m", str(m), "--n", str(n), "--show"]
-            ended = subprocess.run(lab, stdout=subprocess.PIPE, universal_newlines=True, check=True)
+            lab = str(BUILD / "bin" / "lab_05_static_scheduler")
+            ended = subprocess.run([lab, "--m", str(m), "--n", str(n), "--show"], check=True,
+                                   stdout=subprocess.PIPE, universal_newlines=True)
             printed = [tuple(map(int, one)) for one in re.findall(
                 r"^round +\d+: (\d+) pieces in (\d+) rows and (\d+) columns", ended.stdout, re.M)]
             o = {**self.PLAIN, "m": m, "n": n, "atWork": 148}

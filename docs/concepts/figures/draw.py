@@ -429,7 +429,7 @@ def main(arguments):
             if "--check" not in arguments:
                 path.write_text(svg, encoding="utf-8")
     if drifted and "--check" in arguments:
-        print(f"{', '.join(drifted)}: docs/concepts/figures/draw.py draws something else now", file=sys.stderr)
+        print(f"{', '.join(drifted)}: drawn again by docs/concepts/figures/draw.py", file=sys.stderr)
         return 1
     return 0
 
