@@ -90,7 +90,8 @@ class Toys(unittest.TestCase):
                 page.press("Tab")
             self.assertEqual(page.evaluate(
                 f"[...document.querySelectorAll({json.dumps(_CONTROLS)})].filter(one => "
-                "one.offsetParent && !reached.has(one)).map(one => one.outerHTML.slice(0, 80))"), [], name)
+                "one.offsetParent && !reached.has(one)).map(one => one.outerHTML.slice(0, 80))"),
+                             [], name)
 
     def test_every_preset_shows_something_else(self):
         for name in ("ring", "tmem", "raster"):

@@ -576,7 +576,7 @@
     $("profiles").replaceChildren(...panels.filter((panel) => panel.cta).flatMap((panel) => {
       const profile = panel.run.profiles[panel.cta.profile];
       return [text("h2", `${panels.length > 1 ? `${panel.run.label}: ` : ""}cluster ${profile.cluster} in numbers`),
-        ...(panels.length > 1 ? [text("p", profile.limit)] : []), text("pre", profile.table.join("\n"))];
+        ...(panels.length > 1 ? [text("p", profile.limit)] : []), Object.assign(text("pre", profile.table.join("\n")), {tabIndex: 0})];
     }));
     const first = panels.find((panel) => panel.cta);
     $("limit").textContent = first && panels.length === 1 ? first.run.profiles[first.cta.profile].limit : "";
