@@ -18,7 +18,7 @@
 
   let view = [0, 1], whole = [0, 1], panels = [], chosen = null, hover = null, kept = false;
   let style = {}, width = 0, height = 0, pending = false;
-  const patterns = new Map();
+  const patterns = new Map(), known = new Map();
 
   // -- data ---------------------------------------------------------------------------------------
   const load = (run, index) => {
@@ -93,6 +93,7 @@
       "mma", "phase", "odd", ...STATES, ...Array.from({length: HUES}, (_, number) => `wait-${number}`)];
     style = Object.fromEntries(names.map((name) => [name, computed.getPropertyValue(`--${name}`).trim()]));
     patterns.clear();
+    known.clear();
   };
 
   // A pattern of lines in a colour, on a faint ground of it.
@@ -103,12 +104,7 @@
     rows: (pen, size) => { for (let at = 1; at < size; at += 4) line(pen, 0, at, size, at); },
     columns: (pen, size) => { for (let at = 1; at < size; at += 4) line(pen, at, 0, at, size); },
   };
-  const line = (pen, fromX, fromY, toX, toY) => {
-    pen.beginPath();
-    pen.moveTo(fromX, fromY);
-    pen.lineTo(toX, toY);
-    pen.stroke();
-  };
+  const line = (pen, fromX, fromY, toX, toY) => pen.stroke(new Path2D(`M${fromX} ${fromY} L${toX} ${toY}`));
   const pattern = (colour, lines) => {
     const key = colour + lines;
     if (!patterns.has(key)) {
@@ -133,12 +129,12 @@
   const wait = (reason) => [pattern(waitColour(reason), hatching(reason)[1]), waitColour(reason)];
   const paints = (name) => {
     const how = data.patterns[name];
-    if (!how) return [style[name], ""];
-    return [how === "outline" ? "" : pattern(style[name], how), style[name]];
+    return how ? [how === "outline" ? "" : pattern(style[name], how), style[name]] : [style[name], ""];
   };
   const paintsOf = (run, mark) => {
-    const name = KINDS[mark[2]];
-    return name === "wait" ? wait(run.texts[mark[5]]) : paints(name);
+    const key = mark[2] === kind.wait ? run.texts[mark[5]] : mark[2];
+    if (!known.has(key)) known.set(key, key === mark[2] ? paints(KINDS[key]) : wait(key));
+    return known.get(key);
   };
 
   // -- drawing ------------------------------------------------------------------------------------
@@ -557,8 +553,8 @@
     }
     const waits = [...alike.values()].map((reasons) =>
       [wait(reasons[0]), reasons.length <= MOST_NAMED ? `waits for ${reasons.join(", ")}` : "other waits"]);
-    const known = entries.map(([name, words]) => [paints(name), words]);
-    $("legend").replaceChildren(...[...known, ...waits].map(([[inside, edge], words]) => {
+    const rest = entries.map(([name, words]) => [paints(name), words]);
+    $("legend").replaceChildren(...[...rest, ...waits].map(([[inside, edge], words]) => {
       const entry = text("span", ""), swatch = document.createElement("canvas");
       swatch.width = 44;
       swatch.height = 26;
