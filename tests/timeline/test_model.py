@@ -7,6 +7,7 @@ from pathlib import Path
 from support import CHAPTERS, ROOT, chapter, last, main, read, run
 
 from tools.errors import WorkbookError
+from tools.site import recordings
 from tools.timeline import critical
 from tools.timeline.recording import signalling_unit
 from tools.timeline.model import EMPTY, FILLING, FULL, READING, WAIT
@@ -70,6 +71,10 @@ class Chapters(unittest.TestCase):
             for role in set(ROLES[number]) - {"idle"}:
                 with self.subTest(chapter=number, role=role):
                     self.assertIn(role.rstrip("s"), shown)
+
+    def test_the_page_about_mbarriers_has_the_same_names(self):
+        roles = recordings.roles_of(self.known[1][1][0])
+        self.assertEqual((roles["0,0"], roles["0,4"]), ("consumers", "producer"))
 
     def test_a_kernel_of_another_folder_keeps_its_functions_names(self):
         _, models = last("bound_by", "barriers")

@@ -82,10 +82,19 @@ def record(root, tools, run):
             raise WorkbookError(f"{run.program} {' '.join(run.options)} does not verify.",
                                 details=ended.text)
         with open(log, encoding="utf-8") as lines:
-            return of_log(lines, run, _Sources(root))
+            made = of_log(lines, run, _Sources(root))
     finally:
         if log.exists():
             log.unlink()
+    launch = figure.recorded(root, tools, run.program, run.options, None)
+    made["roles"] = roles_of(builder.build(launch, Path(root))[0])
+    return made
+
+
+def roles_of(model):
+    """{"rank,warp": role} of a cluster's warps, by the names that timelines have."""
+    return {f"{cta.rank},{warp}": role.name for cta in model.ctas for role in cta.roles
+            for warp in role.warps}
 
 
 def of_log(lines, run, sources):
