@@ -14,7 +14,7 @@ SITE = "build/docs/html"
 
 @dataclass(frozen=True)
 class Report:
-    """A report of a run: its code, what it is, and the address of its page ("" if there is none)."""
+    """A report of a run: its code, what it is, and the address of its page, or ""."""
 
     code: str
     title: str

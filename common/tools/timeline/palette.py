@@ -22,7 +22,7 @@ DARK = {"ground": "#0d1117", "panel": "#161b22", "text": "#e6edf3", "quiet": "#9
         "phase": "#a994e0", "odd": "#a994e0",
         "wait-0": "#f0a33c", "wait-1": "#b394f4", "wait-2": "#f083b2", "wait-3": "#c8c44a",
         "wait-4": "#4db8e8", "wait-5": "#f08a6c", "wait-6": "#8fa8ff", "wait-7": "#a3abb5"}
-# `grid` marks round cycles and is no information of its own; the rest of these is text or ground.
+# `grid` marks round cycles, whose numbers are next to it; the rest of these is text or ground.
 TEXTS, GROUNDS, DECORATION = ("text", "quiet"), ("ground", "panel"), ("grid",)
 # How a stage's state is filled; a state that is not named here is solid.
 PATTERNS = {"empty": "outline", "filling": "rows", "reading": "columns", "phase": "outline"}
@@ -67,7 +67,7 @@ def of_waits(sums):
 
 
 def _parts(reason):
-    """("input", "full") of "input full"; the side is "" where there is none."""
+    """("input", "full") of "input full"; the side may be ""."""
     ring, _, side = reason.rpartition(" ")
     return (ring, side) if side in _SIDES else (reason, "")
 
