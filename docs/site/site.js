@@ -8,7 +8,12 @@
   const kept = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
   const keep = (name, value) => { try { localStorage.setItem(name, value); } catch { /* not kept */ } };
   const chosen = () => (["light", "dark"].includes(kept("mode")) ? kept("mode") : null);
-  const apply = () => { root.dataset.theme = chosen() || (system.matches ? "dark" : "light"); };
+  const apply = () => { 
+    const dark = (chosen() || (system.matches ? "dark" : "light")) === "dark";
+    root.dataset.theme = dark ? "dark" : "light";
+    root.classList.toggle("dark-mode", dark);  // what the reference's style asks for
+    root.classList.toggle("light-mode", !dark);
+  };
   apply();
   system.addEventListener("change", apply);
 
