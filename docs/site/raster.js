@@ -17,7 +17,8 @@
     {title: "chapter 6: 4096 × 4096 in clusters of two, 128 × 256", values: {...h100, m: 16, n: 16, cluster: "2 × 1", tile: "128 × 256", "at-work": 66}},
   ];
   const two = (id) => byId(id).value.split(" × ").map(Number);
-  const letter = (gpc) => String.fromCharCode("A".charCodeAt(0) + gpc);
+  // The GPC through whose port a piece reads L2; some pairs of an H100's SMs read by themselves.
+  const letter = (port, o) => (port < rasterModel.MACHINES[o.machine].gpcs.length ? String.fromCharCode("A".charCodeAt(0) + port) : "–");
   const kib = (bytes) => `${rounded(bytes / 1024)} KiB`;
 
   for (const [name, machine] of Object.entries(rasterModel.MACHINES)) byId("machine").add(new Option(machine.name, name));
@@ -49,8 +50,9 @@
         `${plural(found.clusters.length, "cluster")} at work: their pieces are in ${plural(distinct.rows, "row")} of A and ` +
         `${plural(distinct.columns, "column")} of B. Each byte is wanted ${rounded(found.arrive / distinct.bytes, 1)} times; ` +
         `L2 gives it out ${rounded(found.together / distinct.bytes, 1)} times if the SMs of a GPC ask together.`;
-    byId("gpcs").textContent = "Pieces by GPC: " + [...found.ports].sort((a, b) => a[0] - b[0]).map(([, list]) =>
-        `${letter(list[0].gpc)} ${list.length}`).join(", ") + ". A letter in a piece names its GPC; a number is an earlier or later round.";
+    byId("gpcs").textContent = "Pieces by GPC: " + [...found.ports].sort((a, b) => a[0] - b[0]).map(([port, list]) =>
+        `${letter(port, o)} ${list.length}`).join(", ") + ". A letter in a piece names its GPC (–: a pair of SMs that reads L2 by itself), " +
+        "a number an earlier or later round.";
     showPicture(o, now, found.clusters);
     rows(byId("table"), [...new Set([...BANDS, o.band])].filter((band) => band <= Math.max(o.m, o.band)).sort((a, b) => a - b).map((band) => {
       const other = rasterModel.traffic({...o, band}, now);
@@ -64,9 +66,9 @@
     for (let index = 0; index < o.m * o.n; ++index) {
       const {m, n} = rasterModel.piece(index, o.m, o.n, o.band), [x, y] = at(m, n), one = here.get(index);
       const when = Math.floor(index / o.atWork);
-      shapes.push(box(x, y, CELL - 2, CELL - 2, one ? `piece gpc${one.gpc % 4}` : "piece",
-                      `piece ${index}: row ${m}, column ${n}, round ${when}${one ? `, GPC ${letter(one.gpc)}` : ""}`));
-      shapes.push(text(x + CELL / 2 - 1, y + CELL / 2 + 3, one ? letter(one.gpc) : when,
+      shapes.push(box(x, y, CELL - 2, CELL - 2, one ? `piece gpc${one.port % 4}` : "piece",
+                      `piece ${index}: row ${m}, column ${n}, round ${when}${one ? `, GPC ${letter(one.port, o)}` : ""}`));
+      shapes.push(text(x + CELL / 2 - 1, y + CELL / 2 + 3, one ? letter(one.port, o) : when,
                        {"text-anchor": "middle", class: one ? "in-piece at-work" : "in-piece"}));
     }
     for (let m = 0; m < o.m; m += 4) shapes.push(text(LEFT - 6, TOP + m * CELL + CELL / 2 + 3, m, {"text-anchor": "end"}));
