@@ -250,7 +250,6 @@
       const colour = waitColour(panel.run.texts[reason]);
       context.strokeStyle = context.fillStyle = isOwn ? style.arrow : colour;
       context.lineWidth = isOwn ? 2.2 : 1;
-      context.globalAlpha = isOwn ? 1 : Math.min(0.9, 0.35 + 12 / shown.length);
       context.beginPath();
       context.moveTo(fromX, fromY);
       const bend = Math.max(8, Math.abs(toX - fromX) / 2);
@@ -261,7 +260,6 @@
       context.lineTo(toX - 5, toY - 3);
       context.lineTo(toX - 5, toY + 3);
       context.fill();
-      context.globalAlpha = 1;
     }
     context.lineWidth = 1;
   };
