@@ -137,6 +137,8 @@ def _schedule(parser):
                         const=schedules.STATES,
                         help="also try every order of the synchronisation, up to this many states "
                              f"({schedules.STATES} if you name no number)")
+    parser.add_argument("--explore-lanes", action="store_true",
+                        help="the same, where the lanes of a warp need not stay together")
 
 
 def _run(parser):
@@ -208,7 +210,7 @@ def _bench(parser):
                         help="with timing: chapters 1 and 6, to which no constant was fitted")
     parser.add_argument("--published", action="store_true",
                         help="with timing: two ladders of matrix products, simulated as an H100 and as "
-                             "a B200, beside measured and published times")
+                             "a B200, compared with measured and published times")
     parser.add_argument("--record", metavar="FOLDER",
                         help="with timing, on a Hopper GPU: measure what --validate compares with, by "
                              "the same programs, and write it there")
@@ -373,7 +375,8 @@ GROUPS = (
                  ("docs --serve 8080", "on another port (0: any that is free)")), _docs,
                 more="Chapters, concepts, glossary, instruction tables, contract and reference, with "
                      "search, without a network. Needs Doxygen, its theme and Graphviz, which the "
-                     "command installs as Debian's packages."),
+                     "command installs as Debian's packages, and Sphinx, which it puts into "
+                     ".workbook/."),
     )),
     ("teach", (
         Command("grade", "Grade a class: what others have handed in.", "grading.command:do_grade",

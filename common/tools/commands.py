@@ -8,7 +8,7 @@ from . import (build, chapters, elf, gpu_report, labs, machine, packages, prebui
                schedules, setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
 from .errors import WorkbookError
 from .process import run_in_foreground
-from .site import doxygen as site_tools
+from .site import command as site_command
 from .workspace import prepare
 
 # What `bench` measures: its program and its build.
@@ -32,7 +32,7 @@ def do_setup(root, console, arguments):
     with workspace.only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
         wheels_for_tests.ensure(root, console)
-        site_tools.ensure(console)
+        site_command.ensure(root, console)
         if arguments.grading:
             setup.ensure_grading(root, console)
     console.say(f"Ready: {tools.toolkit.describe()}.")
@@ -216,7 +216,7 @@ def do_bench(root, console, arguments):
 
 
 def _validate_times(root, console, arguments):
-    """Simulated times of chapters beside those of a GPU."""
+    """Simulated times of chapters compared with those of a GPU."""
     from . import timing_validation
     if arguments.subject != "timing":
         raise WorkbookError(f"--validate belongs to `bench timing`, not to `bench {arguments.subject}`.",
@@ -227,7 +227,7 @@ def _validate_times(root, console, arguments):
 
 
 def _published_times(root, console, arguments):
-    """Simulated times of two ladders of kernels beside measured and published ones."""
+    """Simulated times of two ladders of kernels compared with measured and published ones."""
     from . import timing_ladders
     if arguments.subject != "timing" or arguments.record or arguments.rest:
         raise WorkbookError("--published goes with `bench timing` alone: it runs the two ladders, and "
