@@ -137,6 +137,8 @@ def _schedule(parser):
                         const=schedules.STATES,
                         help="also try every order of the synchronisation, up to this many states "
                              f"({schedules.STATES} if you name no number)")
+    parser.add_argument("--explore-lanes", action="store_true",
+                        help="the same, where the lanes of a warp need not stay together")
 
 
 def _run(parser):
@@ -373,7 +375,8 @@ GROUPS = (
                  ("docs --serve 8080", "on another port (0: any that is free)")), _docs,
                 more="Chapters, concepts, glossary, instruction tables, contract and reference, with "
                      "search, without a network. Needs Doxygen, its theme and Graphviz, which the "
-                     "command installs as Debian's packages."),
+                     "command installs as Debian's packages, and Sphinx, which it puts into "
+                     ".workbook/."),
     )),
     ("teach", (
         Command("grade", "Grade a class: what others have handed in.", "grading.command:do_grade",

@@ -361,6 +361,7 @@ struct OrderEvent {
     grid_wait,                ///< griddepcontrol.wait
     grid_launch_dependents,   ///< griddepcontrol.launch_dependents
     wgmma_fence,              ///< wgmma.fence
+    aligned,                  ///< the warp's live lanes execute an .aligned instruction together
     wgmma_issue,              ///< a warp issues its part of a wgmma.mma_async
   };
   Operation operation = Operation::warp_sync;

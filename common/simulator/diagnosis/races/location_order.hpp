@@ -75,8 +75,8 @@ struct Unreleased {
 
 /// What a read of a location finds.
 struct LocationState {
-  /// One for each CTA and scope. Of more than a few CTAs, as those that meet at a barrier of the
-  /// whole grid, what they hand on to all of the GPU is one (kManyClusters).
+  /// One for each CTA and scope. Where more than a few CTAs hand on to all of the GPU, as at a
+  /// barrier of the whole grid, they are one (kManyClusters).
   std::vector<Released> released;
   Unreleased unreleased;  ///< the last strong write that was no release
 };
@@ -97,8 +97,8 @@ class LocationTable {
   [[nodiscard]] bool empty() const { return states_.empty(); }
 
  private:
-  /// Adds what another CTA hands on to what many have.
-  static void add_to_many(LocationState& state, const Released& one);
+  /// Adds what a CTA hands on to what others have.
+  static void add(LocationState& state, const Released& one);
 
   std::unordered_map<uint64_t, LocationState> states_;
 };

@@ -218,6 +218,27 @@ class ByteShadow {
                                        const Touch& touch, LanePattern pattern, uint32_t common,
                                        Conflict& conflict);
 
+  /// Checks an access against an earlier one to the bytes in common. Returns whether it replaces
+  /// it.
+  template <bool checks, bool adds, class Found>
+  static bool meet(const ShadowEntry& entry, const Accessor& earlier, uint64_t index,
+                   const Touch& touch, LanePattern pattern, uint32_t common, Found&& found) {
+    const Accessor& later = *touch.accessor;
+    const bool may_conflict =
+        (later.writes || earlier.writes) && !are_morally_strong(earlier, later);
+    const bool may_replace = adds && replaces(later, earlier);
+    if (!may_conflict && !may_replace) return false;
+    Conflict conflict;
+    if (is_ordered(entry, earlier, touch, pattern, common, conflict)) return may_replace;
+    if (!may_conflict) return false;
+    if constexpr (checks) {
+      conflict.earlier = entry;
+      conflict.address += index * kBlockBytes;
+      found(conflict);
+    }
+    return may_replace;  // one report is enough
+  }
+
   template <bool checks, bool adds, class Found>
   void visit(Block& block, uint64_t index, uint32_t bytes, const Touch& touch, LanePattern pattern,
              Found&& found) {
@@ -233,23 +254,9 @@ class ByteShadow {
         continue;
       }
       const Accessor& earlier = accessors_[entry.number()];
-      const bool conflicts = writes || earlier.writes;
-      if (!adds && !conflicts) {
-        ++i;
-        continue;
-      }
-      Conflict conflict;
-      bool is_over = is_ordered(entry, earlier, touch, pattern, common, conflict);
-      if (!is_over && conflicts && !are_morally_strong(earlier, *touch.accessor)) {
-        if constexpr (checks) {
-          conflict.earlier = entry;
-          conflict.address += index * kBlockBytes;
-          found(conflict);
-        }
-        is_over = true;  // one report is enough
-      }
+      if (meet<checks, adds>(entry, earlier, index, touch, pattern, common, found))
+        entry.bytes &= ~bytes;
       if constexpr (adds) {
-        if (is_over && replaces(*touch.accessor, earlier)) entry.bytes &= ~bytes;
         if (entry.bytes == 0) {
           entry = entries[--block.count];
           continue;
@@ -314,17 +321,8 @@ void ByteShadow::visit_older(Block& block, uint64_t index, uint32_t bytes, const
     const uint32_t common = entry.bytes & bytes;
     const Accessor& earlier = accessors_[entry.number()];
     if (common == 0 || !(touch.accessor->writes || earlier.writes)) continue;
-    Conflict conflict;
-    bool is_over = is_ordered(entry, earlier, touch, pattern, common, conflict);
-    if (!is_over && !are_morally_strong(earlier, *touch.accessor)) {
-      if constexpr (checks) {
-        conflict.earlier = entry;
-        conflict.address += index * kBlockBytes;
-        found(conflict);
-      }
-      is_over = true;  // one report is enough
-    }
-    if (adds && is_over && replaces(*touch.accessor, earlier)) entry.bytes &= ~bytes;
+    if (meet<checks, adds>(entry, earlier, index, touch, pattern, common, found))
+      entry.bytes &= ~bytes;
   }
   std::erase_if(entries, [](const ShadowEntry& entry) { return entry.bytes == 0; });
   block.has_older = !entries.empty();

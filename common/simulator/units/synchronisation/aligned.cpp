@@ -32,6 +32,13 @@ namespace {
 
 }  // namespace
 
+void tell_converged(const Strand& strand, const Instruction& instruction) {
+  strand.cluster->tell(&Observer::on_order,
+                       OrderEvent{.operation = OrderEvent::Operation::aligned,
+                                  .origin = strand.origin(instruction, strand.warp->live),
+                                  .cycle = strand.time});
+}
+
 void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMask active) {
   // Lanes whose guard skips the instruction won't come.
   if (active != strand.mask) fault(strand, instruction, active);
