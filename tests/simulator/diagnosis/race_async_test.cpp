@@ -79,9 +79,9 @@ std::string reuse(const std::string& before_release, const std::string& after_ac
 }
 
 TEST(RaceAsync, AReleasedStageNeedsAProxyFence) {
-  const Report report =
-      expect_race({"bulk copy", "which the load has read", "without a proxy fence", "fence.proxy.async"},
-                  reuse("", ""), 64);
+  const Report report = expect_race(
+      {"bulk copy", "which the load has read", "without a proxy fence", "fence.proxy.async"},
+      reuse("", ""), 64);
   EXPECT_NE(report.rule.find("Proxies"), std::string::npos);
   // By the reader before it releases, or by the producer after it has acquired.
   expect_no_race(reuse("fence.proxy.async.shared::cta;", ""), 64);
@@ -299,8 +299,8 @@ TEST(RaceAsync, AnAnswerOfLaunchControlIsWaitedForAndReleased) {
   expect_no_race(kernel(wait("FIRST", 0),
                         "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n"),
                  64);
-  expect_race({"clusterlaunchcontrol.try_cancel", "without a proxy fence"}, kernel(wait("FIRST", 0), ""),
-              64);
+  expect_race({"clusterlaunchcontrol.try_cancel", "without a proxy fence"},
+              kernel(wait("FIRST", 0), ""), 64);
   expect_race({"clusterlaunchcontrol.try_cancel", "load"}, kernel("", fence + wait("FIRST", 0)),
               64);
 }

@@ -67,9 +67,10 @@ Report report_of(const Settings& chosen) {
 Report stopped_at(Settings chosen, const EventNumber& number) {
   chosen.until_event = number;
   Runner runner(chosen);
-  return expect_fault(FaultCode::cycle_limit,
-                      {"has stopped before event " + number.text() + ", as BW_SIM_UNTIL_EVENT requests"},
-                      [&] { runner.run(kRing, grid(6, 128)); });
+  return expect_fault(
+      FaultCode::cycle_limit,
+      {"has stopped before event " + number.text() + ", as BW_SIM_UNTIL_EVENT requests"},
+      [&] { runner.run(kRing, grid(6, 128)); });
 }
 
 TEST(Replay, AReportNamesTheSameEventOnAnyNumberOfThreads) {

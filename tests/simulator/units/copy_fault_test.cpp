@@ -185,9 +185,8 @@ TEST(TensorFault, TheMapDescribesFreedMemory) {
 TEST(TensorFault, CtaGroup) {
   const MapArguments map = CopyRun::plain_map(0);
   const std::string to_rank_0 = "  and.b32 %r4, %r2, 0xFEFFFFFF;\n";
-  expect_copy_fault(
-      {"the data goes to CTA rank 1, the mbarrier is in CTA rank 0", ".cta_group::2"},
-      to_rank_0 + load_2d("0, 0", "%r1", "%r4"), &map, 2);
+  expect_copy_fault({"the data goes to CTA rank 1, the mbarrier is in CTA rank 0", ".cta_group::2"},
+                    to_rank_0 + load_2d("0, 0", "%r1", "%r4"), &map, 2);
   const std::string pair_load =
       "  @%p0 "
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2 "
