@@ -37,7 +37,36 @@ class Finding(CheckoutTest):
         found, rejected = self.find(CUDA_HOME=str(old), PATH=str(new / "bin"))
         self.assertEqual(found.nvcc, new / "bin" / "nvcc")
         self.assertEqual([(r.nvcc, r.reason) for r in rejected],
-                         [(old / "bin" / "nvcc", "it is release 12.9")])
+                         [(old / "bin" / "nvcc", "it is release 12.9, older than 13.0 "
+                           "(BW_TOOLKIT_ANY_RELEASE=1 uses it all the same)")])
+
+    def test_an_old_toolkit_can_be_asked_for_and_comes_with_a_caution(self):
+        old = make_toolkit(self.folder / "old", release="12.9")
+        found, rejected = self.find(CUDA_HOME=str(old), BW_TOOLKIT_ANY_RELEASE="1")
+        self.assertEqual((found.release, rejected), ("12.9", []))
+        self.assertIn("12.9 is older than 13.0", found.caution())
+
+    def test_the_supported_releases_need_no_caution_and_newer_ones_do(self):
+        for release, words in (("13.0", None), ("13.5", None), ("13.6", "newer than 13.5"),
+                               ("13.10", "newer than 13.5"), ("14.0", "newer than 13.5")):
+            folder = make_toolkit(self.folder / release, release=release)
+            found, _ = self.find(CUDA_HOME=str(folder))
+            if words:
+                self.assertIn(words, found.caution())
+            else:
+                self.assertIsNone(found.caution())
+
+    def test_doctor_says_which_releases_are_supported_and_setup_cautions(self):
+        root = self.checkout()
+        newer = make_toolkit(self.folder / "newer", release="14.2")
+        result = self.run_workbook(root, "doctor", CUDA_HOME=newer)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("CUDA Toolkit 14.2 is newer than 13.5", " ".join(result.stdout.split()))
+        self.assertIn("CUDA Toolkit 14.2 is newer than 13.5",
+                      " ".join(self.run_workbook(root, "setup", CUDA_HOME=newer).stderr.split()))
+        supported = make_toolkit(self.folder / "supported", release="13.3")
+        self.assertIn("supported: 13.0 to 13.5",
+                      self.run_workbook(root, "doctor", CUDA_HOME=supported).stdout)
 
     def test_an_incomplete_toolkit_is_passed_over_with_the_part_it_lacks(self):
         for part, words in (("bin/ptxas", "ptxas"), ("nvvm/bin/cicc", "cicc"),
