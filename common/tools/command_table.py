@@ -181,7 +181,7 @@ def _profile(parser):
     parser.add_argument("--timing", metavar="simple|model", type=one_of("simple", "model"),
                         help="how simulated time passes (default: model)")
     parser.add_argument("--machine", metavar="NAME", dest="gpu",
-                        help="the GPU to simulate: b200, h100, h200 (default: one that runs the "
+                        help="the GPU to simulate: b200, b300, h100, h200 (default: one that runs the "
                              "program's code)")
     parser.add_argument("--save", metavar="FILE", help="write the profile, for --against")
     _json(parser, "print JSON; what the program prints goes to standard error")

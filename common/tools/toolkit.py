@@ -4,7 +4,6 @@ common/cmake/BwToolkit.cmake looks in the same places for those who call CMake t
 supported releases from common/toolkits.json.
 """
 
-import json
 import os
 import re
 import shutil
@@ -14,8 +13,7 @@ from pathlib import Path
 from . import private_env
 from .process import capture
 
-SUPPORTED = json.loads((Path(__file__).resolve().parents[1] / "toolkits.json")
-                       .read_text(encoding="utf-8"))
+SUPPORTED = private_env.TOOLKITS
 # Environment variable: 1 leaves the machine's own toolkits aside and uses the checkout's.
 IGNORE_SYSTEM = "BW_TOOLKIT_IGNORE_SYSTEM"
 # Environment variable: 1 also accepts a toolkit that is older than the oldest supported one.
@@ -46,8 +44,8 @@ class Toolkit:
                     "workbook was tested with. It is used; if something fails, "
                     f"`{IGNORE_SYSTEM}=1 ./workbook setup` installs a tested one.")
         if _numbers(self.release) < _numbers(oldest):
-            return (f"CUDA Toolkit {self.release} is older than {oldest}, the oldest supported release. It "
-                    f"is used because {ANY_RELEASE} is 1, and code for sm_100a may not compile.")
+            return (f"CUDA Toolkit {self.release} is older than {oldest}, the oldest supported release. "
+                    f"It is used because {ANY_RELEASE} is 1, and code for sm_100a may not compile.")
         return None
 
 
@@ -71,7 +69,8 @@ def _system_candidates(env):
     yield Path("/usr/local/cuda/bin/nvcc")
 
 
-def _release_of(nvcc):
+def release_of(nvcc):
+    """The release of an nvcc as two numbers, or None if it does not run."""
     status, text = capture([str(nvcc), "--version"])
     match = re.search(r"release (\d+)\.(\d+)", text)
     return (int(match.group(1)), int(match.group(2))) if status == 0 and match else None
@@ -97,7 +96,7 @@ def _missing_part(nvcc):
 
 def _examine(nvcc, private, env):
     """The Toolkit of an nvcc, or a Rejected."""
-    release = _release_of(nvcc)
+    release = release_of(nvcc)
     if release is None:
         return Rejected(nvcc, "it does not run")
     text = f"{release[0]}.{release[1]}"

@@ -1,6 +1,7 @@
 """Finding a CUDA Toolkit: order of places, age, completeness, the private environment."""
 
 import json
+import re
 import unittest
 import zipfile
 
@@ -110,12 +111,17 @@ class PrivateEnvironment(CheckoutTest):
         self.assertIsNone(self.find())
 
     def test_other_versions_than_the_pinned_ones_are_not_used(self):
-        self.install(pin.replace("13.0", "13.9") for pin in private_env.TOOLKIT_PINS)
+        self.install(pin.replace("==13.", "==14.") for pin in private_env.TOOLKIT_PINS)
         self.assertIsNone(self.find())
 
     def test_every_pin_is_exact_and_of_one_release_line(self):
-        for pin in private_env.TOOLKIT_PINS:
-            self.assertRegex(pin, r"^[a-z-]+==13\.0\.\d+$")
+        for release, pins in private_env.TOOLKITS["wheels"].items():
+            names = [pin.split("==")[0] for pin in private_env.TOOLKIT_PINS]
+            self.assertEqual([pin.split("==")[0] for pin in pins], names)
+            for pin in pins:
+                # The C++ libraries of newer releases have a version line of their own.
+                line = r"13(\.\d+)+" if "cccl" in pin else re.escape(release) + r"\.\d+"
+                self.assertRegex(pin, rf"^[a-z-]+=={line}$")
 
         for pin in private_env.DISASSEMBLER_PINS:
             self.assertRegex(pin, r"^nvidia-cuda-nvdisasm==13\.\d+\.\d+$")

@@ -42,6 +42,7 @@ constexpr std::array kUnexecutedRows = {
     refused("cp.async.bulk.tensor", "*", "cp.async.bulk.tensor", 0),
     refused("cp.reduce.async.bulk.tensor", "*", "cp.reduce.async.bulk.tensor", 0),
     refused("cp.async.bulk.prefetch.tensor", "*", "cp.async.bulk.prefetch.tensor", 0),
+    refused("fabric", "*", "fabric", 0),
     // Stack, profiling and video instructions.
     refused("stacksave", "*", "stacksave"),
     refused("stackrestore", "*", "stackrestore", 0),
