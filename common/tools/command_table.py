@@ -397,7 +397,8 @@ GROUPS = (
                 more="A compiler, CMake, Ninja and libraries come from the distribution's packages. "
                      "Instead of a missing or too old CUDA Toolkit, or of a missing disassembler, "
                      "pinned wheels go into .workbook/. BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup "
-                     "installs a CUDA Toolkit of this checkout's own in any case."),
+                     "installs a CUDA Toolkit of this checkout's own in any case, and "
+                     "BW_TOOLKIT_ANY_RELEASE=1 lets every command use one that is too old."),
     )),
 )
 COMMANDS = {command.name: command for _, commands in GROUPS for command in commands}

@@ -36,7 +36,7 @@ LIMIT_PERCENT = 10.0
 SECONDS = 900
 CONFORMANCE = ("conformance", "conformance_blackwell", "conformance_hopper")
 SKIPPED = 77
-# Times are no results: the simulated ones are compared as cycles, the others depend on this machine.
+# Times are not results: the simulated ones are compared as cycles, the others depend on this machine.
 _TIMES = re.compile(r"\b(?:wall )?[\d.]+ (?:ns|us|ms|s|cycles|GB/s|TFLOP/s)\b(?: at [\d.]+ GHz)?")
 
 
