@@ -119,8 +119,7 @@ def _vector(register, count):
 def _mma(words):
     shape = next(word for word in words if re.match(r"m\d+n\d+k\d+$", word))
     m, n, k = map(int, re.findall(r"\d+", shape))
-    if words[4] == "kind::f8f6f4" or "kind::f8f6f4" in words:
-        words = [word for word in words if word != "kind::f8f6f4"]
+    is_sparse = words[1].startswith("sp")
     d, a, b, c = [word for word in words if word in _MMA_BITS][:4]
     lanes = 32
 
@@ -133,7 +132,9 @@ def _mma(words):
             return _vector("R", 8 if of == "f32" else 4)
         return _vector("R", max(1, rows * columns * _MMA_BITS[of] // (32 * lanes)))
 
-    return ", ".join([fragment(m, n, d), fragment(m, k, a), fragment(k, n, b), fragment(m, n, c)])
+    stored = k // 2 if is_sparse else k
+    operands = [fragment(m, n, d), fragment(m, stored, a), fragment(k, n, b), fragment(m, n, c)]
+    return ", ".join(operands + (["R", "0"] if is_sparse else []))
 
 
 _MMA_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "e4m3": 8, "e5m2": 8,
@@ -145,7 +146,8 @@ def _wgmma(words):
     d, a = [word for word in words if word in _MMA_BITS][:2]
     scales = ", 1, 1" if _MMA_BITS[a] >= 16 or d != "s32" else ""
     major = ", 0, 0" if a in ("f16", "bf16") else ""
-    return f"{_vector('R', n // (4 if d == 'f16' else 2))}, D, D, P{scales}{major}"
+    metadata = ", R, 0" if "sp" in words else ""
+    return f"{_vector('R', n // (4 if d == 'f16' else 2))}, D, D{metadata}, P{scales}{major}"
 
 
 def _tmem_registers(words):

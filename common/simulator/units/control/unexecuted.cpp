@@ -24,6 +24,10 @@ constexpr InstructionForm refused(std::string_view base, std::string_view modifi
 constexpr std::array kUnexecutedRows = {
     // Of mma.sync only what sm_120 has is left: kind::f8f6f4 and block scaling.
     refused("mma", "*", "mma"),
+    // Loads through the read-only proxy.
+    refused("ld",
+            "[global] type=b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64 proxy::readonly",
+            "ld"),
     // Textures and surfaces.
     refused("tex", "*", "tex"),
     refused("tld4", "*", "tld4"),
