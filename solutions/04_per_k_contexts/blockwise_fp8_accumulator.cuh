@@ -3,6 +3,7 @@
 /// The promoted sum of the K blocks, in registers (contract, chapter 4).
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/device/exercise.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
@@ -11,9 +12,14 @@
 
 namespace bw {
 
+/// A product is added to the sums column by column. (Chapter 5 has a class that adds two at once.)
+struct OneColumnAtATime {};
+
 /// fp32 accumulator of one CTA's part of an output tile: `tile_m` rows (of the CTA) × `tile_n`
-/// columns, spread over the epilogue threads as AccumulatorLayout says.
-template <int tile_m, int tile_n, int CtaGroup = 1, class Groups = OneEpilogueGroup>
+/// columns, spread over the epilogue threads as AccumulatorLayout says. `Sums`: OneColumnAtATime,
+/// or a class whose `add<columns>(sums, products, scale)` adds columns that share a scale.
+template <int tile_m, int tile_n, int CtaGroup = 1, class Groups = OneEpilogueGroup,
+          class Sums = OneColumnAtATime>
 class BlockwiseFp8Accumulator {
  public:
   /// Where the thread's values belong.
@@ -23,6 +29,7 @@ class BlockwiseFp8Accumulator {
  private:
   static_assert(touches_at_most_two_b_scale_blocks(tile_n),
                 "a tile may touch at most two B-scale blocks: tile_n - gcd(tile_n, 128) <= 128");
+  static constexpr bool kAddsPairs = !std::is_same_v<Sums, OneColumnAtATime>;
   static constexpr int kMostColumns = 192;  ///< with two small fragments, and nothing spills
   static_assert(kColumns <= kMostColumns,
                 "128 rows x more than 192 columns per CTA need so many accumulator registers per"
@@ -31,7 +38,8 @@ class BlockwiseFp8Accumulator {
   /// Columns per tcgen05.ld; two loads' registers are in use, on top of the accumulator's.
   static constexpr int chunk_columns() {
     if (kColumns > 128) return 8;
-    if (kColumns == 128 && Groups::kCount > 1) return 16;  // more threads have fewer registers
+    // More threads have fewer registers, and pairs of registers need some room to move.
+    if (kColumns == 128 && (Groups::kCount > 1 || kAddsPairs)) return 16;
     return kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
   }
   static constexpr int kChunkColumns = chunk_columns();
@@ -81,14 +89,24 @@ class BlockwiseFp8Accumulator {
         epi_stage.release_accumulator();
       }
       // <<< exercise 4.9
+      if constexpr (!kAddsPairs) {
 #pragma unroll
-      for (int i = 0; i < kChunkColumns; ++i) {
-        const int column = chunk * kChunkColumns + i;
-        const bool has_first = kOneBScale || column / kSharing * kSharing < boundary;
-        // >>> exercise 4.3 "Promote"
-        values_[column] =
-            fmaf(fragment[i], has_first ? scale_first : scale_second, values_[column]);
-        // <<< exercise 4.3
+        for (int i = 0; i < kChunkColumns; ++i) {
+          const int column = chunk * kChunkColumns + i;
+          const bool has_first = kOneBScale || column / kSharing * kSharing < boundary;
+          // >>> exercise 4.3 "Promote"
+          values_[column] =
+              fmaf(fragment[i], has_first ? scale_first : scale_second, values_[column]);
+          // <<< exercise 4.3
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < kChunkColumns; i += kSharing) {
+          const int column = chunk * kChunkColumns + i;
+          const bool has_first = kOneBScale || column < boundary;
+          Sums::template add<kSharing>(values_ + column, fragment + i,
+                                       has_first ? scale_first : scale_second);
+        }
       }
     }
   }

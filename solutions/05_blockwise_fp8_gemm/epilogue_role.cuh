@@ -28,9 +28,13 @@ __device__ __forceinline__ void write_tiles(const GemmCta<Config>& cta) {
   while (tiles.next(tile)) {
     const int32_t row = cta.row_of(tile), column = cta.column_of(tile);
     accumulator.zero();
+    const auto b_scales_at = [&](uint32_t k_block) {
+      return cta.args.b_scales.template pair_at<Config::kMmaN>(column, k_block);
+    };
+    BScalePair next_b_scales = b_scales_at(0);
     for (uint32_t k_block = 0; k_block < cta.args.k_blocks; ++k_block) {
-      const BScalePair b_scales =
-          cta.args.b_scales.template pair_at<Config::kMmaN>(column, k_block);
+      const BScalePair b_scales = next_b_scales;
+      next_b_scales = b_scales_at(min(k_block + 1, cta.args.k_blocks - 1));  // one K block ahead
       const KGroupPlace place = place_in_group<Config::kKGroupSize>(k_block, cta.args.k_blocks);
       auto k_context = epilogue.per_k_stage(input, place);
       const uint32_t a_scales_index = input.tile_index(k_context.input_stage_index(), place.index);

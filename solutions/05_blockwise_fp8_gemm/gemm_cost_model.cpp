@@ -11,24 +11,48 @@ namespace {
 
 /// The epilogue promotes an accumulator: tensor memory is read column by column.
 int64_t promote_cycles(const GemmKernel& kernel) {
-  constexpr int64_t kHandOver = 190;  // waits, A-scale, release
-  constexpr int64_t kPerFiveColumns = 16;
-  constexpr int64_t kSecondScale = 40;  // choosing between two B-scales
+  constexpr int64_t kHandOver = 270;  // waits, A-scale, release
+  constexpr int64_t kPerColumn = 3;
+  constexpr int64_t kSecondScale = 170;  // choosing between two B-scales
   const int64_t columns_of_a_warp = kernel.accumulator_columns / kernel.traits.epilogue_groups();
   const bool has_two_scales = kScaleBlock % kernel.thread_columns() != 0;
-  return kHandOver + columns_of_a_warp * kPerFiveColumns / 5 + (has_two_scales ? kSecondScale : 0);
+  return kHandOver + columns_of_a_warp * kPerColumn + (has_two_scales ? kSecondScale : 0);
+}
+
+/// The tensor core multiplies a K block.
+int64_t multiply_cycles(const GemmTraits& traits) {
+  constexpr int64_t kMmasPerKBlock = 4;
+  const bool is_half_pair = traits.cta_group == 2 && traits.mma_m == 128;
+  return kMmasPerKBlock * traits.mma_n / (is_half_pair ? 4 : 2);
 }
 
 /// From the first MMA of a K block until its accumulator may be overwritten.
 int64_t accumulator_cycles(const GemmKernel& kernel) {
-  constexpr int64_t kMmasPerKBlock = 4;
-  constexpr int64_t kMmaLatency = 150;
-  constexpr int64_t kRemoteArrival = 200;
+  constexpr int64_t kMmaLatency = 330;
+  constexpr int64_t kRemoteArrival = 170;
+  return multiply_cycles(kernel.traits) + kMmaLatency + promote_cycles(kernel) +
+         (kernel.traits.cta_group == 2 ? kRemoteArrival : 0);
+}
+
+/// The L2 cache delivers a K block to each of `ctas` CTAs: what is multicast is read once.
+int64_t l2_cycles(const GemmTraits& traits, int64_t ctas) {
+  constexpr int64_t kBytesPerCycle = 6550;  // as in the simulator's table
+  const int64_t rows =
+      traits.cta_rows() / traits.a_slices() + traits.cta_b_rows() / traits.b_slices();
+  const int64_t bytes = rows * kScaleBlock + traits.cta_rows() * int64_t{sizeof(float)};
+  return ctas * bytes / kBytesPerCycle;
+}
+
+/// A K block, while `ctas` CTAs compute: as long as its scarcest resource takes, and longer the
+/// more of the L2 cache's bandwidth is in use.
+int64_t k_block_cycles(const GemmKernel& kernel, int64_t ctas) {
+  constexpr int64_t kSecondBlockOfAStage = 50;
+  constexpr int64_t kL2PerWait = 50;  // one cycle of waiting for this many of copies
   const GemmTraits& traits = kernel.traits;
-  const bool is_half_pair = traits.cta_group == 2 && traits.mma_m == 128;
-  const int64_t multiply = kMmasPerKBlock * traits.mma_n / (is_half_pair ? 4 : 2);
-  return multiply + kMmaLatency + promote_cycles(kernel) +
-         (traits.cta_group == 2 ? kRemoteArrival : 0);
+  const int64_t l2 = l2_cycles(traits, ctas);
+  return std::max({promote_cycles(kernel), accumulator_cycles(kernel) / kernel.accumulator_stages,
+                   multiply_cycles(traits), l2}) +
+         l2 / kL2PerWait + (traits.k_group_size > 1 ? kSecondBlockOfAStage : 0);
 }
 
 /// TMA stores one slice of D.
@@ -43,8 +67,8 @@ int64_t store_cycles(const GemmKernel& kernel) {
 
 /// The epilogue puts one slice of D into its buffer.
 int64_t fill_cycles(const GemmKernel& kernel) {
-  constexpr int64_t kBarriers = 300;
-  constexpr int64_t kPerColumn = 5;
+  constexpr int64_t kBarriers = 150;
+  constexpr int64_t kPerColumn = 14;
   return kBarriers + kPerColumn * kernel.slice_columns;
 }
 
@@ -58,26 +82,25 @@ int64_t resident_clusters(int multiprocessors, int cluster_size) {
 
 }  // namespace
 
-GemmCost gemm_cost(const GemmKernel& kernel) {
-  constexpr int64_t kStart = 1550;        // prologue and the first K block's way
-  constexpr int64_t kClusterStart = 400;  // cluster barriers
-  constexpr int64_t kPairStart = 300;     // the pair's hand-overs
-  constexpr int64_t kTileHandOver = 50;   // the scheduler's message
-  constexpr int64_t kFreeBuffers = 2;     // later slices wait for the store before the last
+GemmCost gemm_cost(const GemmKernel& kernel, int64_t ctas) {
+  constexpr int64_t kStart = 1880;         // prologue and the first K block's way
+  constexpr int64_t kClusterStart = 1630;  // cluster barriers
+  constexpr int64_t kPairStart = 800;      // the pair's hand-overs
+  constexpr int64_t kTileHandOver = 700;   // the scheduler's message, the first K block's way
+  constexpr int64_t kAnswer = 760;         // launch control
+  constexpr int64_t kFreeBuffers = 2;      // later slices wait for the store before the last
+  const GemmTraits& traits = kernel.traits;
   const int64_t fill = fill_cycles(kernel), store = store_cycles(kernel);
   const int64_t at_once = std::min<int64_t>(kernel.slices_per_tile, kFreeBuffers);
   const int64_t later = kernel.slices_per_tile - at_once;
   const int64_t last_store_waits =
       kernel.slices_per_tile > 1 ? std::max<int64_t>(store - fill, 0) : 0;
-
-  GemmCost cost{};
-  cost.start = kStart + store + last_store_waits +
-               (kernel.traits.cluster_size() > 1 ? kClusterStart : 0) +
-               (kernel.traits.cta_group == 2 ? kPairStart : 0);
-  cost.tile = kTileHandOver + at_once * fill + later * std::max(fill, store);
-  cost.k_block =
-      std::max(promote_cycles(kernel), accumulator_cycles(kernel) / kernel.accumulator_stages);
-  return cost;
+  return {.start = kStart + store + last_store_waits +
+                   (traits.cluster_size() > 1 ? kClusterStart : 0) +
+                   (traits.cta_group == 2 ? kPairStart : 0),
+          .tile = kTileHandOver + at_once * fill + later * std::max(fill, store) +
+                  (traits.scheduling == TileScheduling::kLaunchControl ? kAnswer : 0),
+          .k_block = k_block_cycles(kernel, ctas)};
 }
 
 int64_t modelled_cycles(const GemmKernel& kernel, int64_t m, int64_t n, int64_t k,
@@ -87,7 +110,7 @@ int64_t modelled_cycles(const GemmKernel& kernel, int64_t m, int64_t n, int64_t 
   if (resident == 0) return std::numeric_limits<int64_t>::max();
   const int64_t clusters =
       ceil_div(m, traits.cluster_rows()) * ceil_div(n, traits.cluster_columns());
-  const GemmCost cost = gemm_cost(kernel);
+  const GemmCost cost = gemm_cost(kernel, std::min(clusters, resident) * traits.cluster_size());
   return cost.start +
          ceil_div(clusters, resident) * (cost.tile + ceil_div(k, kScaleBlock) * cost.k_block);
 }

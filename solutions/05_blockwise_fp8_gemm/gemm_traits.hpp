@@ -65,7 +65,7 @@ constexpr bool is_mma_shape(const GemmTraits& t) {
 
 /// The cluster shapes of the contract.
 constexpr bool is_cluster_shape(const GemmTraits& t) {
-  constexpr int kShapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {4, 4}, {8, 2}};
+  constexpr int kShapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {4, 4}, {8, 2}};
   for (const auto& shape : kShapes) {
     if (t.cluster_m == shape[0] && t.cluster_n == shape[1]) return true;
   }

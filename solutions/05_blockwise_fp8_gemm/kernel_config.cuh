@@ -21,6 +21,7 @@
 #include "solutions/05_blockwise_fp8_gemm/epi_load_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/gemm_traits.hpp"
 #include "solutions/05_blockwise_fp8_gemm/load_order_barrier.cuh"
+#include "solutions/05_blockwise_fp8_gemm/packed_sums.cuh"
 #include "solutions/05_blockwise_fp8_gemm/static_tile_scheduler.cuh"
 
 namespace bw {
@@ -105,7 +106,7 @@ struct GemmConfig {
                 "MMA_M is 64 or 128 and N a multiple of 16 with cta_group 1, MMA_M 128 or 256 and N"
                 " a multiple of 32 with cta_group 2; N is at most 256");
   static_assert(is_cluster_shape(traits),
-                "clusters are (1,1), (2,1), (2,2), (4,4) or (8,2) CTAs along (M, N)");
+                "clusters are (1,1), (2,1), (2,2), (4,2), (4,4) or (8,2) CTAs along (M, N)");
   static_assert(slices_keep_the_swizzle(traits),
                 "the CTAs that share a tile load a slice each, of whole groups of 8 rows: the"
                 " cluster is too large for this tile");
@@ -124,7 +125,8 @@ struct GemmConfig {
   /// What an input stage holds.
   using Payload = BlockwiseFp8TilePayload<kCtaRows, traits.cta_b_rows()>;
   /// The sum in registers.
-  using Accumulator = BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup, typename Roles::Epilogue>;
+  using Accumulator =
+      BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup, typename Roles::Epilogue, PackedSums>;
   /// A piece of the output.
   using Slice = OutputSlice<traits, Accumulator::kColumns>;
 

@@ -2,6 +2,8 @@
 /// Runs the blockwise-scaled FP8 GEMM on random or position-encoded inputs and verifies it.
 /// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
 
+#include <algorithm>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -17,10 +19,54 @@ namespace {
 struct ProgramOptions : bw::GemmOptions {
   int output = 0;         ///< index into kOutputNames, in the order of bw::OutputType
   bool describe = false;  ///< print what the configuration is made of, and end
+  bool tunes = false;     ///< try all configurations and take the fastest
 
   bw::OutputType output_type() const { return static_cast<bw::OutputType>(output); }
 };
 const std::vector<std::string> kOutputNames = {"bf16", "fp32"};
+
+constexpr cudaStream_t kDefaultStream = nullptr;
+
+/// Milliseconds of a launch: in the simulator all take the same time, on a GPU the median of some.
+float time_launch(const bw::PreparedGemm& gemm) {
+  constexpr size_t kLaunches = 7;
+  const size_t launches = bw::is_simulated() ? 1 : kLaunches;
+  std::vector<float> milliseconds;
+  bw::EventTimer timer;
+  while (milliseconds.size() < launches) {
+    timer.start(kDefaultStream);
+    gemm.launch(kDefaultStream);
+    milliseconds.push_back(timer.stop(kDefaultStream));
+  }
+  std::nth_element(milliseconds.begin(), milliseconds.begin() + launches / 2, milliseconds.end());
+  return milliseconds[launches / 2];
+}
+
+/// The fastest configuration for a problem. Prints each one's time as soon as it is known, so that
+/// whoever interrupts the search keeps what has been found.
+const bw::GemmKernel& find_fastest(const bw::DeviceProblem& problem, bw::OutputType output,
+                                   double flops) {
+  std::vector<const bw::GemmKernel*> kernels;
+  const int multiprocessors = bw::device_attribute(cudaDevAttrMultiProcessorCount);
+  for (const bw::GemmKernel& kernel : bw::gemm_kernels()) {
+    const bool fits = kernel.traits.cluster_size() <= multiprocessors;
+    if (fits && kernel.traits.output == output) kernels.push_back(&kernel);
+  }
+  const bw::GemmKernel* best = nullptr;
+  float least = 0;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const bw::GemmKernel& kernel = *kernels[i];
+    std::printf("tune     %2zu of %zu  %-26s", i + 1, kernels.size(), kernel.name.c_str());
+    std::fflush(stdout);
+    const float milliseconds = time_launch(bw::PreparedGemm(problem.arguments(), kernel));
+    std::printf(" %10.3f us, %8.2f TFLOP/s\n", milliseconds * 1e3, flops / milliseconds * 1e-9);
+    if (best == nullptr || milliseconds < least) {
+      best = &kernel;
+      least = milliseconds;
+    }
+  }
+  return *best;
+}
 
 /// The configuration that was named, or the one that fits the shape.
 const bw::GemmKernel& choose_kernel(const ProgramOptions& options) {
@@ -35,18 +81,23 @@ const bw::GemmKernel& choose_kernel(const ProgramOptions& options) {
   return kernel;
 }
 
-/// Copies the problem to the device, poisons D, runs the kernel once, prints its time, verifies.
+/// Copies the problem to the device, poisons D, runs the kernel (null: the fastest that is found)
+/// once, prints its time, verifies.
 template <class Output>
-bw::ExitStatus run_and_verify(const bw::BlockwiseProblem& problem, const bw::GemmKernel& kernel) {
-  const bw::DeviceProblem on_device(problem, kernel.traits.output);
-  constexpr cudaStream_t kDefaultStream = nullptr;
+bw::ExitStatus run_and_verify(const ProgramOptions& options, const bw::GemmKernel* chosen) {
+  const bw::BlockwiseProblem problem = options.make_problem();
+  const bw::DeviceProblem on_device(problem, options.output_type());
+  const double flops = bw::gemm_flops(problem.m, problem.n, problem.k);
+  const bw::GemmKernel& kernel =
+      chosen != nullptr ? *chosen : find_fastest(on_device, options.output_type(), flops);
+  if (chosen == nullptr) options.print(kernel.name);
   const bw::WallTimer wall;
   const bw::PreparedGemm gemm(on_device.arguments(), kernel);
   bw::EventTimer timer;
   timer.start(kDefaultStream);
   gemm.launch(kDefaultStream);
   const float milliseconds = timer.stop(kDefaultStream);
-  bw::print_time(milliseconds, bw::gemm_flops(problem.m, problem.n, problem.k), wall.seconds());
+  bw::print_time(milliseconds, flops, wall.seconds());
   return bw::verify_gemm(problem, on_device.download_d<Output>());
 }
 
@@ -56,16 +107,19 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
     return bw::kVerified;
   }
   options.validate();
-  const bw::GemmKernel& kernel = choose_kernel(options);
+  bw::require(!options.tunes || !options.chooses_config(),
+              "--tune tries all configurations: leave --config out.");
+  bw::require(!options.tunes || !options.describe,
+              "--describe runs nothing: leave --tune out, and name the configuration.");
+  const bw::GemmKernel* const kernel = options.tunes ? nullptr : &choose_kernel(options);
   if (options.describe) {
-    bw::print_description(kernel.name, kernel.describe());
+    bw::print_description(kernel->name, kernel->describe());
     return bw::kVerified;
   }
   bw::print_machine();
-  options.print(kernel.name);
-  const bw::BlockwiseProblem problem = options.make_problem();
-  return options.output_type() == bw::OutputType::kBf16 ? run_and_verify<bw::Bf16>(problem, kernel)
-                                                        : run_and_verify<float>(problem, kernel);
+  if (kernel != nullptr) options.print(kernel->name);
+  return options.output_type() == bw::OutputType::kBf16 ? run_and_verify<bw::Bf16>(options, kernel)
+                                                        : run_and_verify<float>(options, kernel);
 }
 
 }  // namespace
@@ -79,6 +133,9 @@ int main(int argc, char** argv) {
   command_line.add("output", options.output, kOutputNames, "element type of D");
   command_line.add_flag("describe", options.describe,
                         "print what the configuration is made of, and end");
+  command_line.add_flag(
+      "tune", options.tunes,
+      "time every configuration, each on a line of its own, and take the fastest");
   return bw::run_main(command_line, "05_blockwise_fp8_gemm", argc, argv,
                       [&] { return run_program(options); });
 }

@@ -14,6 +14,7 @@
 #include "common/device/matrix_copy.cuh"
 #include "common/device/mbarrier.cuh"
 #include "common/device/named_barrier.cuh"
+#include "common/device/packed_math.cuh"
 #include "common/device/register_budget.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/shared_load.cuh"
@@ -60,6 +61,8 @@ __global__ void barriers(uint32_t* result) {
   result[1] = ptx::pack_bf16x2(ptx::unpack_bf16_low(done), ptx::unpack_bf16_high(done));
   const float value = ptx::unpack_bf16_low(done);
   result[2] = ptx::pack_e4m3x2(value, value) + ptx::round_up_to_ue8m0(value);
+  const float2 pair = ptx::fma_f32x2({value, 2}, {3, value}, {value, 4});
+  result[3] = __float_as_uint(pair.x + pair.y);
 }
 
 __global__ void shared_and_global_words(uint32_t* flag, float* result) {

@@ -137,6 +137,7 @@ def navigation(pages):
                   (None, "generated/try_it"), (None, "generated/look_up"), (None, "generated/reference"),
                   ("The project", "CONTRIBUTING")],
         "chapters/index": texts,
+        "chapters/05_blockwise_fp8_gemm/index": ["chapters/05_blockwise_fp8_gemm/lab_notebook"],
         "chapters/06_hopper_fp8_gemm/index": ["chapters/06_hopper_fp8_gemm/lab_notebook"],
         "docs/concepts/index": [f"docs/concepts/{name}" for name in CONCEPTS],
         "generated/look_up": ["docs/glossary", "docs/symptoms", "docs/codes/index", "docs/pitfalls",

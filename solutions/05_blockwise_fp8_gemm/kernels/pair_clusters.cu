@@ -14,6 +14,14 @@ std::vector<GemmKernel> pair_cluster_kernels() {
                                     .cluster_n = 2,
                                     .scheduling = TileScheduling::kLaunchControl}>(),
       instantiate_kernel<GemmTraits{
+          .mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 4, .cluster_n = 2}>(),
+      instantiate_kernel<GemmTraits{.mma_m = 256,
+                                    .mma_n = 256,
+                                    .cta_group = 2,
+                                    .cluster_m = 4,
+                                    .cluster_n = 2,
+                                    .scheduling = TileScheduling::kLaunchControl}>(),
+      instantiate_kernel<GemmTraits{
           .mma_m = 256, .mma_n = 128, .cta_group = 2, .cluster_m = 4, .cluster_n = 4}>(),
       instantiate_kernel<GemmTraits{
           .mma_m = 128, .mma_n = 128, .cta_group = 2, .cluster_m = 8, .cluster_n = 2}>(),

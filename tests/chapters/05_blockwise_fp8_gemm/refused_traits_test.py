@@ -16,7 +16,7 @@ ERROR_LIMIT = 10000
 SINGLE_SHAPE = "MMA_M is 64 or 128 and N a multiple of 16"
 PAIR_SHAPE = "MMA_M 128 or 256 and N a multiple of 32 with cta_group 2"
 B_SCALES = "at most two B-scale blocks"
-CLUSTER = "clusters are (1,1), (2,1), (2,2), (4,4) or (8,2)"
+CLUSTER = "clusters are (1,1), (2,1), (2,2), (4,2), (4,4) or (8,2)"
 PAIRS = "even number of CTAs along M"
 SLICES = "cluster is too large for this tile"
 
@@ -41,8 +41,8 @@ REFUSED = (
     + [(pair(m, 224), B_SCALES) for m in (128, 256)]
     + [(traits(128, 128, cta_group=group), SINGLE_SHAPE) for group in (0, 3, 4)]
     + [(traits(128, 128, *shape), CLUSTER)
-       for shape in ((1, 2), (4, 1), (4, 2), (2, 4), (8, 1), (16, 1), (8, 4), (0, 0))]
-    + [(pair(256, 128, 1), PAIRS), (pair(256, 128, 3), PAIRS), (pair(256, 128, 4, 2), CLUSTER)]
+       for shape in ((1, 2), (4, 1), (2, 4), (8, 1), (16, 1), (8, 4), (0, 0))]
+    + [(pair(256, 128, 1), PAIRS), (pair(256, 128, 3), PAIRS), (pair(256, 128, 2, 4), CLUSTER)]
     # A slice of A is rows / cluster_n, one of B columns / cluster_m: whole groups of 8.
     + [(traits(128, n, 8, 2), SLICES) for n in (16, 32, 48, 96, 112, 144, 160)]
     + [(traits(64, n, 4, 4), SLICES) for n in (16, 48, 80)]
