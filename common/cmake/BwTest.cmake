@@ -1,7 +1,8 @@
 # Tests and their labels.
 #
 # Labels: `chapterNN` (what `./workbook test NN` runs), `hopper` (runs on a
-# Hopper GPU, is skipped elsewhere), `simulator`, `host`, `workbook`, `timeline`, `docs`, `lint`, and `slow`
+# Hopper GPU, is skipped elsewhere), `simulator`, `host`, `workbook`, `timeline`, `docs`, `lint`,
+# `toolkits` (compares releases of the CUDA Toolkit, which pip installs), and `slow`
 # (left out of `./workbook test` and of the preset; `./workbook test --all` runs them).
 include_guard(GLOBAL)
 

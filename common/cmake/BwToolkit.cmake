@@ -1,4 +1,4 @@
-# Finds a CUDA Toolkit (nvcc >= 13.0), enables the CUDA language with it, and defines
+# Finds a supported CUDA Toolkit (common/toolkits.json), enables the CUDA language with it, and defines
 #   bw::cuda_headers   the toolkit's host headers (cuda.h, cuda_runtime_api.h, cuda_fp8.h, ...)
 #   bw::cudart         the toolkit's own runtime: what <program>_gpu links
 #   bw::cublaslt       cuBLASLt, where the toolkit has it: what Hopper's GEMM is compared with
@@ -7,9 +7,14 @@
 #   CMAKE_CUDA_COMPILER or CUDACXX (then nothing else is tried), CUDA_HOME, CUDA_PATH,
 #   CUDAToolkit_ROOT, PATH, /usr/local/cuda, the checkout's private environment .workbook/.
 # BW_TOOLKIT_IGNORE_SYSTEM=1 in the environment leaves only the private environment.
+# BW_TOOLKIT_ANY_RELEASE=1 also accepts a toolkit older than the oldest supported one.
 include_guard(GLOBAL)
 
-set(BW_CUDA_MINIMUM 13.0)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+             "${PROJECT_SOURCE_DIR}/common/toolkits.json")
+file(READ "${PROJECT_SOURCE_DIR}/common/toolkits.json" bw_toolkits_json)
+string(JSON BW_CUDA_MINIMUM GET "${bw_toolkits_json}" oldest)
+string(JSON BW_CUDA_NEWEST GET "${bw_toolkits_json}" newest)
 
 # The release ("13.0") that an nvcc reports, or an empty string if it does not run.
 function(bw_nvcc_release nvcc result)
@@ -60,7 +65,16 @@ function(bw_find_nvcc)
   set(rejected "")
   foreach(candidate IN LISTS candidates)
     bw_nvcc_release("${candidate}" release)
-    if(release AND release VERSION_GREATER_EQUAL BW_CUDA_MINIMUM)
+    if(release AND (release VERSION_GREATER_EQUAL BW_CUDA_MINIMUM OR
+                    "$ENV{BW_TOOLKIT_ANY_RELEASE}" STREQUAL "1"))
+      if(release VERSION_GREATER BW_CUDA_NEWEST)
+        message(STATUS "CUDA Toolkit ${release} is newer than ${BW_CUDA_NEWEST}, the newest release "
+                       "that this workbook was tested with. It is used.")
+      elseif(release VERSION_LESS BW_CUDA_MINIMUM)
+        message(STATUS "CUDA Toolkit ${release} is older than ${BW_CUDA_MINIMUM}, the oldest "
+                       "supported release. It is used because BW_TOOLKIT_ANY_RELEASE is 1, and code "
+                       "for sm_100a may not compile.")
+      endif()
       set(CMAKE_CUDA_COMPILER "${candidate}" CACHE FILEPATH "nvcc, ${BW_CUDA_MINIMUM} or newer")
       return()
     endif()
@@ -75,7 +89,7 @@ function(bw_find_nvcc)
   message(FATAL_ERROR
     "No CUDA Toolkit with nvcc ${BW_CUDA_MINIMUM} or newer was found.${rejected} Put its nvcc on "
     "PATH, set CUDA_HOME to its folder, or run `./workbook setup`, which installs one into this "
-    "checkout.")
+    "checkout. BW_TOOLKIT_ANY_RELEASE=1 accepts an older one.")
 endfunction()
 
 bw_find_nvcc()

@@ -20,7 +20,7 @@ struct CanceledCluster {
 
 // clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes
 //     {.multicast::cluster::all}.b128 [addr], [mbar];
-// PTX ISA 8.6, sm_100; with .multicast::cluster::all sm_100a
+// PTX ISA 8.6, sm_100; with .multicast::cluster::all sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// Asks for a cluster that hasn't started. The answer is written to `response` (16 bytes) and
 /// completes 16 bytes on `barrier`; with `multicast` at the same offsets in every CTA of the
 /// cluster. One thread.

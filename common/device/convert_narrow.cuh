@@ -16,7 +16,7 @@ __device__ __forceinline__ uint32_t pack_e4m3x2(float low, float high) {
 }
 
 // cvt.rp.satfinite.ue8m0x2.f32 d, a, b;   a goes to the upper byte of d, b to the lower
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// The code of the smallest power of two that isn't less than a positive `value`.
 __device__ __forceinline__ uint32_t round_up_to_ue8m0(float value) {
   constexpr uint32_t kLowByte = 0xff;

@@ -14,7 +14,7 @@ constexpr int registers_at_launch(int threads) {
 }
 
 // setmaxnreg.inc.sync.aligned.u32 imm;
-// PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a
+// PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// All warps of a warpgroup: from here on each thread has `registers` registers, a multiple of 8
 /// up to 256. Blocks until other warpgroups of the CTA have released enough registers.
 template <int registers>
@@ -25,7 +25,7 @@ __device__ __forceinline__ void increase_registers() {
 }
 
 // setmaxnreg.dec.sync.aligned.u32 imm;
-// PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a
+// PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// All warps of a warpgroup: from here on each thread makes do with `registers` registers, a
 /// multiple of 8; the others go back to the CTA.
 template <int registers>

@@ -8,7 +8,7 @@
 namespace bw::ptx {
 
 // tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// Allocates `columns` (a power of two, 32 … 512) and writes the TMEM address to the shared word
 /// at `destination`. Blocks until this many columns are free.
 template <int cta_group>
@@ -21,7 +21,7 @@ __device__ __forceinline__ void tcgen05_alloc(uint32_t destination, uint32_t col
 }
 
 // tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// Gives back what one `tcgen05_alloc` of the same size returned.
 template <int cta_group>
 __device__ __forceinline__ void tcgen05_dealloc(uint32_t tmem_address, uint32_t columns) {
@@ -32,7 +32,7 @@ __device__ __forceinline__ void tcgen05_dealloc(uint32_t tmem_address, uint32_t 
 }
 
 // tcgen05.relinquish_alloc_permit.cta_group.sync.aligned;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// After this, the CTA may not allocate again; another CTA on the SM may.
 template <int cta_group>
 __device__ __forceinline__ void tcgen05_relinquish_alloc_permit() {

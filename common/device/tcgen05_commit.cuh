@@ -9,7 +9,7 @@
 namespace bw::ptx {
 
 // tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}.b64 [mbar];
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// One arrival on `barrier` when all earlier operations of this thread are complete.
 template <int cta_group>
 __device__ __forceinline__ void tcgen05_commit(uint32_t barrier) {
@@ -22,7 +22,7 @@ __device__ __forceinline__ void tcgen05_commit(uint32_t barrier) {
 
 // tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}.multicast::cluster.b64
 //     [mbar], ctaMask;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// As `tcgen05_commit`, on the barrier of the same offset in every CTA of `cta_mask`.
 template <int cta_group>
 __device__ __forceinline__ void tcgen05_commit_multicast(uint32_t barrier, uint16_t cta_mask) {

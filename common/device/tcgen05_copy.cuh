@@ -7,7 +7,7 @@
 namespace bw::ptx {
 
 // tcgen05.cp.cta_group.shape.multicast [taddr], s-desc;   shape = .32x128b, multicast = .warpx4
-// PTX ISA 8.6, sm_100a, sm_100f (8.8), sm_103a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// Copies 32 rows of 16 bytes to four columns of lanes 0 … 31, and again to lanes 32 … 63, 64 … 95
 /// and 96 … 127: an atom of scales. In cta_group::2 each CTA of the pair copies from its own shared
 /// memory into its own tensor memory. Issued by one thread (in cta_group::2, of the leader CTA);

@@ -17,7 +17,7 @@ namespace bw::ptx {
 
 // tcgen05.ld.sync.aligned.shape.num.b32 r, [taddr];
 // tcgen05.st.sync.aligned.shape.num.b32 [taddr], r;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// Load and store of one shape and repetition, for one type of register.
 #define BW_TCGEN05_COPY_OF(type, constraint, shape, repetitions, registers)                      \
   __device__ __forceinline__ void tcgen05_ld_##shape(type(&r)[registers], uint32_t tmem) {       \
@@ -76,7 +76,7 @@ BW_TCGEN05_COPY(16x256b, 32, 128)
 
 // tcgen05.ld.sync.aligned.16x32bx2.num.b32 r, [taddr], immHalfSplitoff;
 // tcgen05.st.sync.aligned.16x32bx2.num.b32 [taddr], immHalfSplitoff, r;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// 16 lanes, two halves: threads 0 … 15 move their lane's columns from the address on, threads
 /// 16 … 31 those of lane t - 16, `split_columns` further. Register i is column i.
 #define BW_TCGEN05_SPLIT_COPY_OF(type, constraint, registers, split_operand)                      \
@@ -114,7 +114,7 @@ BW_TCGEN05_SPLIT_COPY(128, 129)
 #undef BW_TCGEN05_SPLIT_COPY_OF
 
 // tcgen05.wait::ld.sync.aligned;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// Waits for all earlier tcgen05.ld of this thread. It takes the registers of the loads it
 /// waits for as operands, so that the compiler can't move their uses before the wait.
 template <int registers>
@@ -139,7 +139,7 @@ __device__ __forceinline__ void tcgen05_wait_ld_ordering(float& factor) {
 }
 
 // tcgen05.wait::st.sync.aligned;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// Waits for all earlier tcgen05.st of this thread.
 __device__ __forceinline__ void tcgen05_wait_st() {
   asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");

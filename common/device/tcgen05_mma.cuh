@@ -7,7 +7,7 @@
 namespace bw::ptx {
 
 // tcgen05.mma.cta_group.kind [d-tmem], a-desc, b-desc, idesc, enable-input-d;   kind = .f8f6f4
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// D = A·B (+ D when `accumulate`): FP8 operands from shared memory, 32 elements along K.
 /// Issued by one thread (in cta_group::2, of the leader CTA); asynchronous.
 template <int cta_group>

@@ -16,7 +16,7 @@ namespace bw::ptx {
 // tcgen05.mma.cta_group.kind.block_scale.block32
 //     [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d;
 //     kind = .kind::mxf8f6f4; .block32 = .scale_vec::1X
-// PTX ISA 8.8, sm_100a, sm_100f, sm_103a
+// PTX ISA 8.8, sm_100a, sm_100f and sm_103a
 /// D = (A·scales) (B·scales)ᵀ (+ D when `accumulate`): 8-bit operands from shared memory, 32
 /// elements along K, one ue8m0 scale for each row. Issued by one thread (in cta_group::2, of the
 /// leader CTA); asynchronous, and in order after this thread's earlier tcgen05.cp.
@@ -43,7 +43,7 @@ __device__ __forceinline__ void tcgen05_mma_mxf8f6f4(uint32_t d_tmem, uint64_t a
 // tcgen05.mma.cta_group.kind.block_scale.block32
 //     [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d;
 //     kind = .kind::mxf4; .block32 = .scale_vec::2X
-// PTX ISA 8.8, sm_100a, sm_100f, sm_103a
+// PTX ISA 8.8, sm_100a, sm_100f and sm_103a
 /// The same for e2m1, two to a byte: 64 elements along K, two ue8m0 scales for each row.
 template <int cta_group>
 __device__ __forceinline__ void tcgen05_mma_mxf4(uint32_t d_tmem, uint64_t a_descriptor,
@@ -68,7 +68,7 @@ __device__ __forceinline__ void tcgen05_mma_mxf4(uint32_t d_tmem, uint64_t a_des
 // tcgen05.mma.cta_group.kind.block_scale.block16
 //     [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d;
 //     kind = .kind::mxf4nvf4; .block16 = .scale_vec::4X
-// PTX ISA 8.8, sm_100a, sm_100f, sm_103a
+// PTX ISA 8.8, sm_100a, sm_100f and sm_103a
 /// The same for e2m1 with four ue4m3 scales for each row.
 template <int cta_group>
 __device__ __forceinline__ void tcgen05_mma_mxf4nvf4(uint32_t d_tmem, uint64_t a_descriptor,

@@ -48,7 +48,7 @@ __device__ __forceinline__ void tma_load_2d_multicast(uint32_t destination, cons
 
 // cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2
 //     [dstMem], [tensorMap, {x, y}], [mbar];
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// As `tma_load_2d`, for a CTA pair: `destination` is in the executing CTA, `barrier` may be in
 /// it or in its peer (a shared::cluster address, as `leader_address` makes).
 __device__ __forceinline__ void tma_load_2d_pair(uint32_t destination, const CUtensorMap* map,
@@ -62,7 +62,7 @@ __device__ __forceinline__ void tma_load_2d_pair(uint32_t destination, const CUt
 
 // cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
 //     .cta_group::2 [dstMem], [tensorMap, {x, y}], [mbar], ctaMask;
-// PTX ISA 8.6, sm_100a
+// PTX ISA 8.6, sm_100a; PTX ISA 8.8, sm_100f and sm_103a
 /// As `tma_load_2d_multicast`, for CTA pairs: in each destination's pair, the CTA whose rank has
 /// the parity of `barrier`'s gets complete_tx.
 __device__ __forceinline__ void tma_load_2d_multicast_pair(uint32_t destination,

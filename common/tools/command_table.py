@@ -183,7 +183,7 @@ def _profile(parser):
     parser.add_argument("--timing", metavar="simple|model", type=one_of("simple", "model"),
                         help="how simulated time passes (default: model)")
     parser.add_argument("--machine", metavar="NAME", dest="gpu",
-                        help="the GPU to simulate: b200, h100, h200 (default: one that runs the "
+                        help="the GPU to simulate: b200, b300, h100, h200 (default: one that runs the "
                              "program's code)")
     parser.add_argument("--save", metavar="FILE", help="write the profile, for --against")
     _json(parser, "print JSON; what the program prints goes to standard error")
@@ -400,7 +400,8 @@ GROUPS = (
                 more="A compiler, CMake, Ninja and libraries come from the distribution's packages. "
                      "Instead of a missing or too old CUDA Toolkit, or of a missing disassembler, "
                      "pinned wheels go into .workbook/. BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup "
-                     "installs a CUDA Toolkit of this checkout's own in any case."),
+                     "installs a CUDA Toolkit of this checkout's own in any case, and "
+                     "BW_TOOLKIT_ANY_RELEASE=1 lets every command use one that is too old."),
     )),
 )
 COMMANDS = {command.name: command for _, commands in GROUPS for command in commands}

@@ -341,9 +341,11 @@ def _toolkit_rows(root, problems):
     found, rejected = toolkit.find(root)
     rows = [("toolkit", found.describe() if found else "missing")]
     rows += [("", f"not used: {other.nvcc}, because {other.reason}") for other in rejected]
+    oldest, newest = toolkit.SUPPORTED["oldest"], toolkit.SUPPORTED["newest"]
     if not found:
-        problems.append("CUDA Toolkit 13.0 or newer")
+        problems.append(f"CUDA Toolkit {oldest} or newer")
         return rows
+    rows.append(("", found.caution() or f"supported: {oldest} to {newest}"))
     nvdisasm = toolkit.find_nvdisasm(root, found.nvcc)
     rows.append(("nvdisasm", str(nvdisasm) if nvdisasm else "missing, only for tests"))
     if not nvdisasm:

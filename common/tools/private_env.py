@@ -15,14 +15,11 @@ from pathlib import Path
 from .errors import WorkbookError
 from .process import capture, run_logged
 
-# One release line of the toolkit; the parts are versioned separately within it.
-TOOLKIT_PINS = (
-    "nvidia-cuda-nvcc==13.0.88",
-    "nvidia-cuda-crt==13.0.88",
-    "nvidia-nvvm==13.0.88",
-    "nvidia-cuda-runtime==13.0.96",
-    "nvidia-cuda-cccl==13.0.85",
-)
+# The supported releases of the toolkit, the one that is installed here, and the wheels of each.
+TOOLKITS = json.loads((Path(__file__).resolve().parents[1] / "toolkits.json")
+                      .read_text(encoding="utf-8"))
+# Of one release line; the parts are versioned separately within it.
+TOOLKIT_PINS = tuple(TOOLKITS["wheels"][TOOLKITS["pinned"]])
 # What platform.machine() gives where these have wheels; pip chooses the machine's own.
 TOOLKIT_ARCHITECTURES = ("x86_64", "aarch64")
 # The oldest release that has a wheel; a disassembler reads the machine code of older compilers.
@@ -196,6 +193,18 @@ def install_toolkit(root, console):
     with console.step("Checking the CUDA compiler") as step:
         _check(root, nvcc, step)
     _mark(root, TOOLKIT_PINS)
+
+
+def other_toolkit(root, release, console):
+    """The nvcc of a supported release in a folder of its own, for tests that compare releases."""
+    pins, target = TOOLKITS["wheels"][release], folder(root) / "toolkits" / release
+    nvcc = target / "nvidia" / "cu13" / "bin" / "nvcc"
+    if capture([str(nvcc), "--version"])[0] != 0:
+        _install(root, console, ("--upgrade", "--target", str(target), *pins),
+                 f"Installing CUDA Toolkit {release} for comparison (about 300 MB on disk)",
+                 ", ".join(pins))
+        _complete_layout(nvcc.parent.parent)
+    return nvcc
 
 
 def install_disassembler(root, console):

@@ -96,6 +96,8 @@ def _ensure_cmake(root, console):
 def _ensure_toolkit(root, console):
     found, rejected = toolkit.find(root)
     if found:
+        if found.caution():
+            console.say(found.caution())
         return found
     for other in rejected:
         console.say(f"Not using {other.nvcc}: {other.reason}.")

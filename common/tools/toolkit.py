@@ -1,6 +1,7 @@
 """Finds a CUDA Toolkit that is new enough and complete.
 
-common/cmake/BwToolkit.cmake looks in the same places for those who call CMake themselves.
+common/cmake/BwToolkit.cmake looks in the same places for those who call CMake themselves. Both read the
+supported releases from common/toolkits.json.
 """
 
 import os
@@ -12,9 +13,15 @@ from pathlib import Path
 from . import private_env
 from .process import capture
 
-MINIMUM_RELEASE = (13, 0)
+SUPPORTED = private_env.TOOLKITS
 # Environment variable: 1 leaves the machine's own toolkits aside and uses the checkout's.
 IGNORE_SYSTEM = "BW_TOOLKIT_IGNORE_SYSTEM"
+# Environment variable: 1 also accepts a toolkit that is older than the oldest supported one.
+ANY_RELEASE = "BW_TOOLKIT_ANY_RELEASE"
+
+
+def _numbers(release):
+    return tuple(int(number) for number in release.split("."))
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,18 @@ class Toolkit:
     def describe(self):
         where = "the checkout's private environment" if self.private else self.nvcc.parent.parent
         return f"CUDA Toolkit {self.release} ({where})"
+
+    def caution(self):
+        """A sentence about a release outside of the supported ones, or None."""
+        oldest, newest = SUPPORTED["oldest"], SUPPORTED["newest"]
+        if _numbers(self.release) > _numbers(newest):
+            return (f"CUDA Toolkit {self.release} is newer than {newest}, the newest release that this "
+                    "workbook was tested with. It is used; if something fails, "
+                    f"`{IGNORE_SYSTEM}=1 ./workbook setup` installs a tested one.")
+        if _numbers(self.release) < _numbers(oldest):
+            return (f"CUDA Toolkit {self.release} is older than {oldest}, the oldest supported release. "
+                    f"It is used because {ANY_RELEASE} is 1, and code for sm_100a may not compile.")
+        return None
 
 
 @dataclass(frozen=True)
@@ -50,7 +69,8 @@ def _system_candidates(env):
     yield Path("/usr/local/cuda/bin/nvcc")
 
 
-def _release_of(nvcc):
+def release_of(nvcc):
+    """The release of an nvcc as two numbers, or None if it does not run."""
     status, text = capture([str(nvcc), "--version"])
     match = re.search(r"release (\d+)\.(\d+)", text)
     return (int(match.group(1)), int(match.group(2))) if status == 0 and match else None
@@ -74,14 +94,16 @@ def _missing_part(nvcc):
     return next((name for name, present in parts if not present), None)
 
 
-def _examine(nvcc, private):
+def _examine(nvcc, private, env):
     """The Toolkit of an nvcc, or a Rejected."""
-    release = _release_of(nvcc)
+    release = release_of(nvcc)
     if release is None:
         return Rejected(nvcc, "it does not run")
     text = f"{release[0]}.{release[1]}"
-    if release < MINIMUM_RELEASE:
-        return Rejected(nvcc, f"it is release {text}")
+    oldest = SUPPORTED["oldest"]
+    if release < _numbers(oldest) and env.get(ANY_RELEASE) != "1":
+        return Rejected(nvcc, f"it is release {text}, older than {oldest} ({ANY_RELEASE}=1 uses it all "
+                              "the same)")
     missing = _missing_part(nvcc)
     if missing:
         return Rejected(nvcc, f"it lacks {missing}")
@@ -115,7 +137,7 @@ def find(root, env=None):
         if path in seen or not path.is_file():
             continue
         seen.add(path)
-        result = _examine(path, private)
+        result = _examine(path, private, env)
         if isinstance(result, Toolkit):
             return result, rejected
         rejected.append(result)

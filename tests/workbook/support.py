@@ -157,7 +157,8 @@ class CheckoutTest(unittest.TestCase):
         root = self.folder / "checkout"
         shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools",
                         ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "common" / "chapters.json", root / "common" / "chapters.json")
+        for name in ("chapters.json", "toolkits.json"):
+            shutil.copy(ROOT / "common" / name, root / "common" / name)
         shutil.copy(ROOT / "workbook", root / "workbook")
         shutil.copy(ROOT / "CMakePresets.json", root / "CMakePresets.json")
         (root / "CMakeLists.txt").write_text(_CMAKE, encoding="utf-8")

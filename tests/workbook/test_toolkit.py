@@ -1,12 +1,16 @@
 """Finding a CUDA Toolkit: order of places, age, completeness, the private environment."""
 
+import io
 import json
+import os
+import re
 import unittest
 import zipfile
+from unittest import mock
 
 from support import CheckoutTest, make_toolkit, write_script
 
-from tools import private_env, toolkit
+from tools import console, private_env, setup, toolkit
 
 
 class Finding(CheckoutTest):
@@ -37,27 +41,41 @@ class Finding(CheckoutTest):
         found, rejected = self.find(CUDA_HOME=str(old), PATH=str(new / "bin"))
         self.assertEqual(found.nvcc, new / "bin" / "nvcc")
         self.assertEqual([(r.nvcc, r.reason) for r in rejected],
-                         [(old / "bin" / "nvcc", "it is release 12.9")])
+                         [(old / "bin" / "nvcc", "it is release 12.9, older than 13.0 "
+                           "(BW_TOOLKIT_ANY_RELEASE=1 uses it all the same)")])
 
-    def test_an_incomplete_toolkit_is_passed_over_with_the_part_it_lacks(self):
-        for part, words in (("bin/ptxas", "ptxas"), ("nvvm/bin/cicc", "cicc"),
-                            ("include/cuda_runtime.h", "runtime's headers"),
-                            ("include/crt/host_config.h", "crt headers"),
-                            ("include/cccl/cuda/std/cstdint", "cccl")):
-            folder = make_toolkit(self.folder / part.replace("/", "_"), without=(part,))
-            _, rejected = self.find(CUDA_HOME=str(folder))
-            self.assertIn(words, rejected[0].reason)
+    def test_an_old_toolkit_can_be_asked_for_and_comes_with_a_caution(self):
+        old = make_toolkit(self.folder / "old", release="12.9")
+        found, rejected = self.find(CUDA_HOME=str(old), BW_TOOLKIT_ANY_RELEASE="1")
+        self.assertEqual((found.release, rejected), ("12.9", []))
+        self.assertIn("12.9 is older than 13.0", found.caution())
 
-    def test_an_nvcc_that_does_not_run_is_passed_over(self):
-        folder = make_toolkit(self.folder / "broken")
-        (folder / "bin" / "nvcc").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-        _, rejected = self.find(CUDA_HOME=str(folder))
-        self.assertEqual(rejected[0].reason, "it does not run")
+    def test_the_supported_releases_need_no_caution_and_newer_ones_do(self):
+        for release, words in (("13.0", None), ("13.5", None), ("13.6", "newer than 13.5"),
+                               ("13.10", "newer than 13.5"), ("14.0", "newer than 13.5")):
+            folder = make_toolkit(self.folder / release, release=release)
+            found, _ = self.find(CUDA_HOME=str(folder))
+            if words:
+                self.assertIn(words, found.caution())
+            else:
+                self.assertIsNone(found.caution())
 
-    def test_system_toolkits_can_be_left_aside(self):
-        folder = make_toolkit(self.folder / "a")
-        found, rejected = self.find(CUDA_HOME=str(folder), BW_TOOLKIT_IGNORE_SYSTEM="1")
-        self.assertEqual((found, rejected), (None, []))
+    def test_doctor_says_which_releases_are_supported_and_cautions(self):
+        root = self.checkout()
+        newer = make_toolkit(self.folder / "newer", release="14.2")
+        result = self.run_workbook(root, "doctor", CUDA_HOME=newer)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("CUDA Toolkit 14.2 is newer than 13.5", " ".join(result.stdout.split()))
+        supported = make_toolkit(self.folder / "supported", release="13.3")
+        self.assertIn("supported: 13.0 to 13.5",
+                      self.run_workbook(root, "doctor", CUDA_HOME=supported).stdout)
+
+    def test_commands_that_compile_caution_and_go_on(self):
+        newer, said = make_toolkit(self.folder / "newer", release="14.2"), io.StringIO()
+        with mock.patch.dict(os.environ, {"CUDA_HOME": str(newer), "BW_TOOLKIT_IGNORE_SYSTEM": ""}):
+            found = setup._ensure_toolkit(self.folder, console.Console(said))
+        self.assertEqual(found.nvcc, newer / "bin" / "nvcc")
+        self.assertIn("CUDA Toolkit 14.2 is newer than 13.5", said.getvalue())
 
 
 class PrivateEnvironment(CheckoutTest):
@@ -81,12 +99,17 @@ class PrivateEnvironment(CheckoutTest):
         self.assertIsNone(self.find())
 
     def test_other_versions_than_the_pinned_ones_are_not_used(self):
-        self.install(pin.replace("13.0", "13.9") for pin in private_env.TOOLKIT_PINS)
+        self.install(pin.replace("==13.", "==14.") for pin in private_env.TOOLKIT_PINS)
         self.assertIsNone(self.find())
 
     def test_every_pin_is_exact_and_of_one_release_line(self):
-        for pin in private_env.TOOLKIT_PINS:
-            self.assertRegex(pin, r"^[a-z-]+==13\.0\.\d+$")
+        for release, pins in private_env.TOOLKITS["wheels"].items():
+            names = [pin.split("==")[0] for pin in private_env.TOOLKIT_PINS]
+            self.assertEqual([pin.split("==")[0] for pin in pins], names)
+            for pin in pins:
+                # The C++ libraries of newer releases have a version line of their own.
+                line = r"13(\.\d+)+" if "cccl" in pin else re.escape(release) + r"\.\d+"
+                self.assertRegex(pin, rf"^[a-z-]+=={line}$")
 
         for pin in private_env.DISASSEMBLER_PINS:
             self.assertRegex(pin, r"^nvidia-cuda-nvdisasm==13\.\d+\.\d+$")

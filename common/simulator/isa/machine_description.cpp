@@ -38,8 +38,24 @@ constexpr std::array kMachines = {
                        .gpc_sms = kBlackwellGpcs,
                        .gpc_sides = kBlackwellSides,
                        .has_tensor_memory = true,
-                       .instructions = kOnBlackwell,
+                       .instructions = kOnBlackwell | kNotOnBlackwellUltra,
                        .clock_ghz = 1.965,
+                       .memory_clock_kilohertz = 3996000,
+                       .memory_bus_bits = 8192,
+                       .l2_bytes = 126 * kMebibyte,
+                       .copy_engines = 4},
+    // Assumed to be a B200's but for the compute capability; the clock is published
+    // (table_b200.inc).
+    MachineDescription{.name = "b300",
+                       .device_name = "Simulated sm_103a GPU (bw simulator)",
+                       .major = 10,
+                       .minor = 3,
+                       .sm_count = 148,
+                       .gpc_sms = kBlackwellGpcs,
+                       .gpc_sides = kBlackwellSides,
+                       .has_tensor_memory = true,
+                       .instructions = kOnBlackwell | kOnBlackwellUltra,
+                       .clock_ghz = 2.03,
                        .memory_clock_kilohertz = 3996000,
                        .memory_bus_bits = 8192,
                        .l2_bytes = 126 * kMebibyte,
@@ -128,8 +144,10 @@ PtxTarget parse_target(std::string_view text) {
 uint32_t fitness(const MachineDescription& machine, const PtxTarget& target) {
   const uint32_t own = machine.architecture();
   if (target.suffix == '\0') return target.architecture > own ? 0 : target.architecture;
-  if (target.architecture != own) return 0;
-  return own + (target.suffix == 'a' ? 2 : 1);
+  if (target.suffix == 'a') return target.architecture == own ? own + 2 : 0;
+  constexpr uint32_t kMajor = 10;
+  const bool is_family = target.architecture / kMajor == machine.major;
+  return is_family && target.architecture <= own ? target.architecture + 1 : 0;
 }
 
 namespace {

@@ -28,7 +28,7 @@ struct MachineDescription {
   /// Known of the H100 alone.
   bool fills_gpcs = false;
   bool has_tensor_memory = false;          ///< whether its SMs have tensor memory
-  Machines instructions = kOnAllMachines;  ///< its bit in the records of the forms that it has
+  Machines instructions = kOnAllMachines;  ///< its bits in the records of the forms that it has
   double clock_ghz = 0;  ///< of the SMs; turns cycles into event times and %globaltimer
   uint32_t memory_clock_kilohertz = 0;  ///< as the runtime gives it
   uint32_t memory_bus_bits = 0;         ///< as the runtime gives it
@@ -45,7 +45,7 @@ struct MachineDescription {
 [[nodiscard]] std::span<const MachineDescription> machines();
 /// The one of that name, or nullptr.
 [[nodiscard]] const MachineDescription* find_machine(std::string_view name);
-/// Their names, for messages: "b200, h100 or h200".
+/// Their names, for messages: "b200, b300, h100 or h200".
 [[nodiscard]] std::string machine_names();
 
 /// What PTX was compiled for.
@@ -57,8 +57,8 @@ struct PtxTarget {
 [[nodiscard]] PtxTarget parse_target(std::string_view text);
 
 /// How well PTX that was compiled for a target fits a machine: 0 does not run, else higher is
-/// better. With suffix 'a' it runs on its own architecture alone, with 'f' on its family (here: its
-/// own architecture), without one on its own and on every newer architecture.
+/// better. With suffix 'a' it runs on its own architecture alone, with 'f' on that and on newer
+/// ones of the same major number, without one on its own and on every newer architecture.
 [[nodiscard]] uint32_t fitness(const MachineDescription& machine, const PtxTarget& target);
 
 /// A place of a cluster's CTAs on a machine.

@@ -120,6 +120,8 @@ using Machines = uint8_t;
 inline constexpr Machines kOnHopper = 1;                              ///< sm_90a
 inline constexpr Machines kOnBlackwell = 2;                           ///< sm_100a
 inline constexpr Machines kOnAllMachines = kOnHopper | kOnBlackwell;  ///< both
+inline constexpr Machines kOnBlackwellUltra = 4;     ///< sm_103a, in addition to sm_100f's forms
+inline constexpr Machines kNotOnBlackwellUltra = 8;  ///< sm_100a, and no other of its family
 
 /// Instructions that ptxas moves across a form, in its machine code.
 enum class Crossing : uint8_t {

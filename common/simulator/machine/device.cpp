@@ -41,8 +41,8 @@ void check_target(const ptx::Module& module, const MachineDescription& machine) 
       .what =
           fmt::format("{} was compiled for {}, which a {} (compute capability {}.{}) does not run",
                       module.name, module.target, machine.name, machine.major, machine.minor),
-      .rule = "PTX for sm_NNa runs on compute capability N.N alone, other PTX on its own and on "
-              "newer ones",
+      .rule = "PTX for sm_NNa runs on compute capability N.N alone, PTX for sm_NNf on its family, "
+              "other PTX on its own and on newer ones",
       .fix = fmt::format("compile for sm_{}, or choose another machine with BW_SIM_MACHINE ({})",
                          machine.specific_target(), machine_names())});
 }

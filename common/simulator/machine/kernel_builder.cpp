@@ -11,6 +11,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/isa/machine_description.hpp"
+#include "common/simulator/isa/ptx_version.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/late_read.hpp"
@@ -203,7 +204,9 @@ void KernelBuilder::decode_instructions() {
             (is_missing
                  ? fmt::format("is not an instruction of the machine {}", module_.machine().name)
              : match.is_exact ? "is known but not executed by this simulator"
-                              : "is not an instruction form that this simulator knows"));
+                              : "is not an instruction form that this simulator knows") +
+            version_note(source.opcode,
+                         {module_.ptx().version_major, module_.ptx().version_minor}));
       }
       continue;
     }

@@ -33,6 +33,7 @@ std::span<const FormFamily> instruction_forms() {
       FormFamily{kComparison, comparison_rows()},
       FormFamily{kConversion, conversion::move_rows()},
       FormFamily{kConversion, conversion::packed_rows()},
+      FormFamily{kConversion, conversion::scaled_rows()},
       FormFamily{kConversion, conversion::scalar_rows()},
       FormFamily{kConversion, conversion::address_rows()},
       FormFamily{kControl, control_rows()},

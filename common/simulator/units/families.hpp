@@ -34,6 +34,7 @@ namespace conversion {
 [[nodiscard]] Rows move_rows();
 [[nodiscard]] Rows scalar_rows();   ///< cvt between scalar types, cvt.pack
 [[nodiscard]] Rows packed_rows();   ///< cvt of packed 16-, 8-, 6- and 4-bit types
+[[nodiscard]] Rows scaled_rows();   ///< cvt of bf16x2 and s2f6x2, with scale factors
 [[nodiscard]] Rows address_rows();  ///< cvta, isspacep
 }  // namespace conversion
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import build, chapters, faults
 from ..errors import WorkbookError
-from . import code_pages, toys
+from . import code_pages, form_page, toys
 
 LISTING = "opcode_listing"
 TIMING_LISTING = "timing_listing"
@@ -56,7 +56,7 @@ _LOOK_UP = """\
 | the code of a report, such as BW-B06 | [the codes](../docs/codes/README.md) |
 | the number of a pitfall | [the pitfalls of this field](../docs/pitfalls.md) |
 | a fault that the simulator should find | [the catalogue of faults](faults.md) |
-| an instruction | [instruction tables](instructions.md) |
+| an instruction | [instruction tables](instructions.md), [which forms are executed](legal_forms.md) |
 | a number of simulated time | [the timing model](../docs/timing.md), [its numbers](timing_numbers.md) |
 | a type of the design | [the design map](../docs/contract.md), [type by type](contract_types.md) |
 | a header, a class, a function | [reference by layer](reference.md), or the search field |
@@ -68,6 +68,7 @@ def pages(root):
     root = Path(root)
     return [
         *instructions(_listed(root, LISTING)),
+        form_page.page(root),
         ("generated/timing_numbers.md", timing_numbers(_listed(root, TIMING_LISTING))),
         *contract(root),
         ("generated/reference.md", reference(root)),

@@ -143,6 +143,7 @@ def navigation(pages):
         "generated/look_up": ["docs/glossary", "docs/symptoms", "docs/codes/index", "docs/pitfalls",
                               "docs/commands", "docs/your_kernel", "docs/race_suites",
                               "generated/faults", "docs/timing", "generated/instructions",
+                              "generated/legal_forms",
                               "docs/contract", "generated/contract_types"],
         "docs/codes/index": [name for name in _below(names, "docs/codes/") if name[12:13] == "_"],
         "docs/timing": ["generated/timing_numbers"],

@@ -185,7 +185,7 @@ TEST(Programs, TheMachineIsChosenByTheProgramOrByName) {
       << mismatch.output;
   const Ended unknown = run(command, "BW_SIM_MACHINE=h800");
   EXPECT_EQ(unknown.status, 64);
-  EXPECT_TRUE(contains(unknown.output, "b200, h100 or h200")) << unknown.output;
+  EXPECT_TRUE(contains(unknown.output, "b200, b300, h100 or h200")) << unknown.output;
 }
 
 TEST(Programs, ThrustRuns) {

@@ -37,6 +37,40 @@ TEST(Machine, RunsWhatItsArchitectureRuns) {
   EXPECT_EQ(parse_target("sm_").architecture, 0u);
 }
 
+/// PTX ISA, ".target": code for sm_100f runs on its family, code for sm_103a on nothing else.
+TEST(Machine, AFamilyRunsItsMembersCode) {
+  const MachineDescription& b300 = machine("b300");
+  for (const char* const runs : {"sm_103a", "sm_103f", "sm_103", "sm_100f", "sm_100", "sm_90"})
+    EXPECT_GT(fitness(b300, parse_target(runs)), 0u) << runs;
+  for (const char* const does_not :
+       {"sm_100a", "sm_90a", "sm_107f", "sm_110f", "sm_120f", "sm_120"})
+    EXPECT_EQ(fitness(b300, parse_target(does_not)), 0u) << does_not;
+  EXPECT_EQ(fitness(machine("b200"), parse_target("sm_103f")), 0u);
+  const char* const worse_to_better[] = {"sm_90",  "sm_100",  "sm_100f",
+                                         "sm_103", "sm_103f", "sm_103a"};
+  for (size_t i = 1; i < std::size(worse_to_better); ++i)
+    EXPECT_GT(fitness(b300, parse_target(worse_to_better[i])),
+              fitness(b300, parse_target(worse_to_better[i - 1])))
+        << worse_to_better[i];
+}
+
+/// A B300 has the times of a B200, and nothing of them is called published that is not of a B300.
+TEST(Machine, AB300sTimesAreAssumed) {
+  const std::span<const TimingNumber> b200 = timing_numbers_of(machine("b200"));
+  const std::span<const TimingNumber> b300 = timing_numbers_of(machine("b300"));
+  size_t published = 0;
+  for (size_t i = 0; i < b200.size(); ++i) {
+    EXPECT_EQ(b200[i].value, b300[i].value) << b300[i].name;
+    if (b300[i].source == TimingSource::assumed) continue;
+    ++published;
+    EXPECT_EQ(b300[i].source, TimingSource::published) << b300[i].name;
+    EXPECT_TRUE(b300[i].origin.find("catalogue") == 0 ||
+                b300[i].origin.find("B300") != std::string_view::npos)
+        << b300[i].name;
+  }
+  EXPECT_GT(published, 0u);
+}
+
 TEST(Machine, SpecificCodeIsPreferred) {
   const MachineDescription& h100 = machine("h100");
   EXPECT_GT(fitness(h100, parse_target("sm_90a")), fitness(h100, parse_target("sm_90")));
@@ -169,7 +203,7 @@ TEST(Machine, TheEnvironmentChooses) {
   EXPECT_EQ(chosen("h200").machine->name, "h200");
   EXPECT_EQ(chosen("h200").sm_count, 132u);
   EXPECT_EQ(chosen("").machine->name, "b200");
-  expect_fault(FaultKind::launch, {"BW_SIM_MACHINE", "\"a100\"", "b200, h100 or h200"},
+  expect_fault(FaultKind::launch, {"BW_SIM_MACHINE", "\"a100\"", "b200, b300, h100 or h200"},
                [&] { (void)chosen("a100"); });
   EXPECT_EQ(Settings::from_environment(machine("h100")).machine->name, "h100");
 }

@@ -121,7 +121,7 @@ TEST(Aligned, EveryFormHasAnExample) {
         if (group.name == "aligned") bases.insert(std::string(row.base));
     }
   EXPECT_GT(bases.size(), 20u);
-  bases.erase("tcgen05.ld.red");  // refused by name when the kernel is loaded
+  bases.erase("tcgen05.ld.red");  // of another machine
   for (const std::string& base : bases) EXPECT_TRUE(examples().contains(base)) << base;
 }
 

@@ -16,7 +16,7 @@ const std::string kStore64 =
     "  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2+16], [%r1+32], 64;\n";
 
 TEST(BulkCopy, LoadsBytesAndCompletesTheMbarrier) {
-  for (const char* const space : {"shared::cta", "shared::cluster"}) {
+  for (const char* const space : {"shared::cta", "shared::cluster", "weak.shared::cta"}) {
     CopyRun run;
     run.run(expect_bytes(48) + "  mov.u32 %r4, 48;\n  @%p0 cp.async.bulk." + space +
             ".global.mbarrier::complete_tx::bytes [%r1+16], [%rd3+32], %r4, [%r2];\n" +

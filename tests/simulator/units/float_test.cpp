@@ -234,6 +234,22 @@ TEST(Float, ApproximateFunctionsStayWithinTheirError) {
       "tanh.approx.f32", a, [](double x) { return std::tanh(x); }, 1);
 }
 
+// The argument is in cycles (PTX ISA 9.5): only its fraction counts.
+TEST(Float, SineAndCosineOfCycles) {
+  constexpr double kTwoPi = 6.283185307179586;
+  std::vector<float> a{0.0f, -0.0f, 0.25f, 0.5f, 0.75f, 1.0f, 1048576.25f, -1048576.25f, 0x1p-149f};
+  for (int i = 0; i < 500; ++i) a.push_back(static_cast<float>(i - 250) * 0.1371f);
+  const auto sine = evaluate<float>("sin.approx.ftz.2pi.f32 %d, %a;", a);
+  const auto cosine = evaluate<float>("cos.approx.ftz.2pi.f32 %d, %a;", a);
+  constexpr double kError = 1e-6;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double fraction = double{a[i]} - std::floor(double{a[i]});
+    EXPECT_NEAR(sine[i], std::sin(fraction * kTwoPi), kError) << a[i];
+    EXPECT_NEAR(cosine[i], std::cos(fraction * kTwoPi), kError) << a[i];
+  }
+  EXPECT_EQ(sine[8], 0.0f);  // flushed
+}
+
 TEST(Float, ApproximateDivisionHasItsRange) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> a{1.0f, 1.0f, infinity, 6.0f}, b{0x1p126f, 0x1.8p126f, 0x1p127f, 3.0f};

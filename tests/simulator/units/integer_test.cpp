@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bitset>
 #include <cstring>
 #include <numeric>
 
@@ -197,6 +198,30 @@ TEST(Integer, DotProductsAccumulate) {
     ASSERT_EQ(d4[i], static_cast<uint32_t>(sum4));
     ASSERT_EQ(low[i], static_cast<uint32_t>(sum_low));
     ASSERT_EQ(high[i], static_cast<uint32_t>(sum_high));
+  }
+}
+
+// The product of two polynomials over GF(2): each bit of one adds the other, shifted.
+TEST(Integer, CarrylessProducts) {
+  std::mt19937_64 random(5);
+  std::vector<uint64_t> a{0, 1, ~uint64_t{0}, uint64_t{1} << 63},
+      b{5, ~uint64_t{0}, ~uint64_t{0}, uint64_t{1} << 63};
+  while (a.size() < 300) {
+    a.push_back(random());
+    b.push_back(random());
+  }
+  std::vector<uint64_t> c;
+  for (size_t i = 0; i < a.size(); ++i) c.push_back(i % 2 == 0 ? 0 : random());
+  const auto low = evaluate<uint64_t>("clmad.lo.u64 %d, %a, %b, %c;", a, b, c);
+  const auto high = evaluate<uint64_t>("clmad.hi.u64 %d, %a, %b, %c;", a, b, c);
+  for (size_t i = 0; i < a.size(); ++i) {
+    std::bitset<128> product;
+    const std::bitset<128> factor(b[i]);
+    for (size_t bit = 0; bit < 64; ++bit)
+      if (std::bitset<64>(a[i])[bit]) product ^= factor << bit;
+    const std::bitset<128> mask(~uint64_t{0});
+    ASSERT_EQ(low[i], (product & mask).to_ullong() ^ c[i]);
+    ASSERT_EQ(high[i], (product >> 64).to_ullong() ^ c[i]);
   }
 }
 

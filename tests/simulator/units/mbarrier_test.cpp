@@ -33,6 +33,44 @@ TEST(Mbarrier, FreshBarrierHasCompletedThePhaseOfParityOne) {
   EXPECT_EQ(run_body(init(1) + test_parity(1, 0) + test_parity(0, 1), 1, 2), (Words{1, 0}));
 }
 
+// PTX ISA 9.3: without reports both phases complete together, and the report says no.
+TEST(Mbarrier, PhaseTypesAndLayouts) {
+  for (const std::string layout : {"v0", "v1"}) {
+    const std::string other = layout == "v0" ? "v1" : "v0";
+    const auto test = [](const std::string& opcode, const std::string& operand, int index) {
+      return "  mbarrier." + opcode + ".b64 %p1, [%r1], " + operand + ";\n" +
+             store_predicate("%p1", index);
+    };
+    const std::string body =
+        "  mbarrier.init.layout::" + layout + ".shared::cta.b64 [%r1], 1;\n" +
+        "  mbarrier.check_layout.layout::" + layout + ".shared::cta.b64 %p1, [%r1];\n" +
+        store_predicate("%p1", 0) + "  mbarrier.check_layout.layout::" + other +
+        ".shared::cta.b64 %p1, [%r1];\n" + store_predicate("%p1", 1) +
+        test("test_wait.parity.phase_type::conditional.shared::cta", "0", 2) +
+        test("test_wait.parity.phase_type::primary.shared::cta", "0", 3) +
+        "  mbarrier.arrive.shared::cta.b64 %rd4, [%r1];\n" +
+        test("test_wait.parity.phase_type::conditional.acquire.cta.shared::cta", "0", 4) +
+        test("try_wait.parity.phase_type::conditional.shared::cta", "0", 5) +
+        "  setp.eq.u32 %p2, %r1, %r1;\n"
+        "  mbarrier.try_wait.phase_type::primary.shared::cta.b64 %p1|%p2, [%r1], %rd4;\n" +
+        store_predicate("%p1", 6) + store_predicate("%p2", 7) +
+        "  mbarrier.test_wait.parity.phase_type::primary.relaxed.cta.shared::cta.b64 %p1|%p2, "
+        "[%r1], 0;\n" +
+        store_predicate("%p1", 8) + store_predicate("%p2", 9);
+    EXPECT_EQ(run_body(body, 1, 10), (Words{1, 0, 0, 0, 1, 1, 1, 0, 1, 0})) << layout;
+  }
+}
+
+TEST(Mbarrier, AReportIsAnAnswerOfThePrimaryPhaseAlone) {
+  for (const auto& [words, wait] :
+       {std::pair<std::string, std::string>{
+            "write .phase_type::primary",
+            "mbarrier.try_wait.parity.shared::cta.b64 %p1|%p2, [%r1], 0;"},
+        {"no form that the simulator executes reports",
+         "mbarrier.test_wait.parity.phase_type::primary.shared::cta.b64 %p1|%p2, %r5, [%r1];"}})
+    expect_fault(FaultKind::unsupported, {words}, [&, w = wait] { run_body(init(1) + w, 1, 1); });
+}
+
 TEST(Mbarrier, PhaseCompletesWithTheExpectedArrivalsAndStartsAgain) {
   const std::string body = init(2) + kArrive + test_parity(0, 0) + kArrive + test_parity(0, 1) +
                            test_parity(1, 2) + kArrive + test_parity(1, 3) + kArrive +

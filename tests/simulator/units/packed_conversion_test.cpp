@@ -160,6 +160,154 @@ TEST(PackedConversion, F16ToNarrowFormats) {
   }
 }
 
+/// A bf16 is the upper half of the float of its value.
+float bf16_value(U32 code) { return std::bit_cast<float>(code << 16); }
+
+/// Nearest even in bf16: the upper half, rounded by adding half a unit to the float's bits.
+U32 bf16_code(double value) {
+  if (std::isnan(value)) return 0x7fff;
+  // Products with a power of two fit a double; going through float rounds subnormals once more,
+  // so those are rounded here, in units of 2^-133.
+  if (std::fabs(value) < 0x1p-126) {
+    const auto units = static_cast<U32>(std::nearbyint(std::ldexp(std::fabs(value), 133)));
+    return units | (std::signbit(value) ? 0x8000u : 0);
+  }
+  const auto bits = std::bit_cast<U32>(static_cast<float>(value));
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+TEST(PackedConversion, Bf16ToNarrowFormats) {
+  std::vector<U32> a;
+  for (U32 code = 0; code < 65536; code += 3) a.push_back(code << 16 | (code * 5 & 0xffff));
+  for (const Format& format : kFormats) {
+    const auto values = magnitudes(format);
+    const std::string types = format.name + "x2.bf16x2";
+    const auto text = [&](const std::string& modifier) {
+      return format.packed_bits == 4 ? ".reg .b8 %byte; cvt.rn.satfinite" + modifier + "." + types +
+                                           " %byte, %a; mov.b16 %d, {%byte, 0};"
+                                     : "cvt.rn.satfinite" + modifier + "." + types + " %d, %a;";
+    };
+    const auto d = evaluate<U16>(text(""), a);
+    const auto relu = evaluate<U16>(text(".relu"), a);
+    for (size_t i = 0; i < a.size(); ++i) {
+      const U32 upper = expected_code(bf16_value(a[i] >> 16), format, values),
+                lower = expected_code(bf16_value(a[i] & 0xffff), format, values);
+      ASSERT_EQ(d[i], upper << format.packed_bits | lower) << types << " " << std::hex << a[i];
+      const auto clamp = [&](U32 code) { return code & sign_bit(format) ? 0 : code; };
+      ASSERT_EQ(relu[i], clamp(upper) << format.packed_bits | clamp(lower))
+          << types << " " << std::hex << a[i];
+    }
+  }
+}
+
+/// The value of a code of a narrow format, NaN included.
+double narrow_value(U32 code, const Format& format, const std::vector<double>& values) {
+  const U32 magnitude = code & (sign_bit(format) - 1);
+  const double sign = code & sign_bit(format) ? -1 : 1;
+  if (magnitude < values.size()) return sign * values[magnitude];
+  return format.name == "e5m2" && magnitude == 0x7c ? sign * INFINITY : NAN;
+}
+
+TEST(PackedConversion, NarrowFormatsToScaledBf16) {
+  for (const Format& format : kFormats) {
+    const auto values = magnitudes(format);
+    const U32 codes = 2 * sign_bit(format);
+    std::vector<U16> a, scales;
+    for (U32 scale = 0; scale < 256; ++scale)
+      for (U32 high = 0; high < codes; high += format.packed_bits == 4 ? 1 : 5) {
+        a.push_back(static_cast<U16>(high << format.packed_bits | (high * 7 + 3) % codes));
+        scales.push_back(static_cast<U16>(scale << 8 | (255 - scale)));
+      }
+    const auto text = [&](const std::string& modifiers, const std::string& operands) {
+      const std::string type = "bf16x2." + format.name + "x2 %d, ";
+      return format.packed_bits == 4 ? ".reg .b8 %low, %high; mov.b16 {%low, %high}, %a; cvt.rn" +
+                                           modifiers + "." + type + "%low" + operands + ";"
+                                     : "cvt.rn" + modifiers + "." + type + "%a" + operands + ";";
+    };
+    const auto scaled = evaluate<U32>(text(".scaled::n2::ue8m0", ", %b"), a, scales);
+    const auto finite = evaluate<U32>(text(".satfinite.relu.scaled::n2::ue8m0", ", %b"), a, scales);
+    const auto plain = evaluate<U32>(text("", ""), a);
+    for (size_t i = 0; i < a.size(); ++i)
+      for (const int part : {0, 1}) {
+        const double value =
+            narrow_value(U32{a[i]} >> (part * format.packed_bits) & (codes - 1), format, values);
+        const U32 scale = U32{scales[i]} >> 8 * part & 0xff;
+        const double product =
+            scale == 255 ? NAN : value * std::ldexp(1.0, static_cast<int>(scale) - 127);
+        const auto half = [&](U32 word) { return word >> 16 * part & 0xffff; };
+        ASSERT_EQ(half(scaled[i]), bf16_code(product))
+            << format.name << " " << a[i] << " " << scale;
+        ASSERT_EQ(half(plain[i]), bf16_code(value)) << format.name << " " << a[i];
+        const double greatest = std::ldexp(255, 120);
+        const double clamped = std::isnan(product)     ? product
+                               : std::signbit(product) ? 0
+                                                       : std::min(product, greatest);
+        ASSERT_EQ(half(finite[i]),
+                  std::min(bf16_code(clamped), product != product ? 0x7fffu : 0x7f7fu))
+            << format.name << " " << a[i] << " " << scale;
+      }
+  }
+}
+
+/// s2f6: two's complement in units of 1/64; the greatest magnitude is 127/64 (PTX ISA, "cvt",
+/// .satfinite).
+U32 fixed_point_code(double value) {
+  if (std::isnan(value)) return 0x7f;
+  const double units = std::clamp(std::nearbyint(value * 64), -127.0, 127.0);
+  return static_cast<U32>(static_cast<int>(units)) & 0xff;
+}
+
+TEST(PackedConversion, FixedPoint) {
+  std::vector<float> a{NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 3e38f, -3e38f, 1e-40f};
+  for (int step = -600; step <= 600; ++step) a.push_back(static_cast<float>(step) / 256);
+  const std::vector<float> b(a.rbegin(), a.rend());
+  const auto plain = evaluate<U16>("cvt.rn.satfinite.s2f6x2.f32 %d, %a, %b;", a, b);
+  const auto relu = evaluate<U16>("cvt.rn.satfinite.relu.s2f6x2.f32 %d, %a, %b;", a, b);
+  // The upper element is divided by 4, the lower one by 1/2.
+  const auto scaled = evaluate<U16>(
+      "mov.b16 %h0, 0x817e; cvt.rn.satfinite.scaled::n2::ue8m0.s2f6x2.f32 %d, %a, %b, %h0;", a, b);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto both = [](double upper, double lower) {
+      return fixed_point_code(upper) << 8 | fixed_point_code(lower);
+    };
+    ASSERT_EQ(plain[i], both(a[i], b[i])) << a[i] << ", " << b[i];
+    ASSERT_EQ(scaled[i], both(double{a[i]} / 4, double{b[i]} * 2)) << a[i] << ", " << b[i];
+    const auto positive = [](double value) { return value < 0 ? 0 : value; };
+    ASSERT_EQ(relu[i], both(positive(a[i]), positive(b[i]))) << a[i] << ", " << b[i];
+  }
+  std::vector<U32> halves;
+  for (U32 code = 0; code < 65536; code += 7) halves.push_back(code << 16 | (code * 3 & 0xffff));
+  const auto from_bf16 = evaluate<U16>("cvt.rn.satfinite.s2f6x2.bf16x2 %d, %a;", halves);
+  for (size_t i = 0; i < halves.size(); ++i)
+    ASSERT_EQ(from_bf16[i], fixed_point_code(bf16_value(halves[i] >> 16)) << 8 |
+                                fixed_point_code(bf16_value(halves[i] & 0xffff)))
+        << std::hex << halves[i];
+  std::vector<U16> codes;
+  for (U32 code = 0; code < 256; ++code)
+    codes.push_back(static_cast<U16>(code << 8 | (255 - code)));
+  // With 2^6 the fixed-point numbers are integers.
+  const auto integers = evaluate<U32>(
+      "mov.b16 %h0, 0x8585; cvt.rn.satfinite.scaled::n2::ue8m0.bf16x2.s2f6x2 %d, %a, %h0;", codes);
+  const auto fractions = evaluate<U32>("cvt.rn.bf16x2.s2f6x2 %d, %a;", codes);
+  for (int code = 0; code < 256; ++code) {
+    const auto index = static_cast<size_t>(code);
+    ASSERT_EQ(bf16_value(integers[index] >> 16), static_cast<float>(static_cast<int8_t>(code)));
+    ASSERT_EQ(bf16_value(fractions[index] >> 16),
+              static_cast<float>(static_cast<int8_t>(code)) / 64);
+  }
+}
+
+TEST(PackedConversion, PairsThatThereAreNotAreRefused) {
+  const auto refuses = [](const std::string& words, const std::string& instruction) {
+    expect_fault(FaultKind::unsupported, {words},
+                 [&] { evaluate<U16>(instruction, std::vector<U32>{0}); });
+  };
+  refuses("converts e5m2x2 to e4m3x2", "cvt.rn.satfinite.e4m3x2.e5m2x2 %d, %h0;");
+  refuses("needs .satfinite", "cvt.rn.e4m3x2.bf16x2 %d, %a;");
+  refuses("takes no scale factors",
+          "cvt.rn.satfinite.scaled::n2::ue8m0.e4m3x2.bf16x2 %d, %a, %h0;");
+}
+
 TEST(PackedConversion, ScalesArePowersOfTwo) {
   const std::vector<float> a{1.0f, 1.5f,       -4.0f,    0x1p-127f, 0x1.8p-127f,
                              0.0f, 0x1.8p127f, INFINITY, NAN};

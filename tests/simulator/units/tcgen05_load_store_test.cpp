@@ -1,5 +1,9 @@
 /// \file
 /// tcgen05.ld, tcgen05.st and tcgen05.wait: every shape against the ISA's matrix fragments.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test::tcgen05_load_store_test {
@@ -306,9 +310,73 @@ TEST(Tcgen05LoadStoreFaults, ReducingLoadsNeedAnotherMachine) {
   for (const std::string form : {"32x32b.x2.min.f32 {%d0, %d1}, %v, [%taddr]",
                                  "32x32b.x2.max.abs.NaN.f32 {%d0, %d1}, %v, [%taddr]",
                                  "16x32bx2.x2.max.s32 {%d0, %d1}, %v, [%taddr], 16"})
-    expect_fault(FaultKind::unsupported,
-                 {"tcgen05.ld.red", "not an instruction of sm_100a", "sm_103a"},
+    expect_fault(FaultKind::unsupported, {"tcgen05.ld.red", "of the machine b200"},
                  [&] { (void)run("  tcgen05.ld.red.sync.aligned." + form + ";\n", 0, 4, 2); });
+}
+
+/// The reduction of a thread's values, as the ISA says it of .min and .max: a NaN counts with .NaN
+/// alone.
+uint32_t reduced(const std::vector<uint32_t>& values, const std::string& form) {
+  const bool is_max = form.find("max") != std::string::npos;
+  if (form.find("f32") == std::string::npos) {
+    std::vector<int64_t> numbers;
+    for (const uint32_t value : values)
+      numbers.push_back(form.find("s32") != std::string::npos ? int64_t{static_cast<int32_t>(value)}
+                                                              : int64_t{value});
+    return static_cast<uint32_t>(is_max ? *std::max_element(numbers.begin(), numbers.end())
+                                        : *std::min_element(numbers.begin(), numbers.end()));
+  }
+  float result = NAN;
+  bool has_nan = false;
+  for (const uint32_t value : values) {
+    float number = std::bit_cast<float>(value);
+    if (form.find("abs") != std::string::npos) number = std::fabs(number);
+    has_nan |= std::isnan(number);
+    if (std::isnan(number)) continue;
+    if (std::isnan(result) || (is_max ? number > result : number < result)) result = number;
+  }
+  if (std::isnan(result) || (has_nan && form.find("NaN") != std::string::npos)) return 0x7fffffff;
+  return std::bit_cast<uint32_t>(result);
+}
+
+TEST(Tcgen05LoadStore, ReducingLoadsOfEveryKind) {
+  constexpr int kColumns = 72, kCount = 8;
+  for (const std::string operation :
+       {"min.u32", "max.u32", "min.s32", "max.s32", "min.f32", "max.f32", "min.abs.f32",
+        "max.abs.f32", "min.NaN.f32", "max.abs.NaN.f32"})
+    for (const bool in_halves : {false, true})
+      for (const bool touched : {false, true}) {
+        const std::string form = in_halves ? "16x32bx2" : "32x32b";
+        std::string middle = "  mov.b32 %d8, 0;\n";
+        // A branch before the wait takes the way of a load whose registers are watched.
+        middle += "  tcgen05.ld.red.sync.aligned." + form + ".x8." + operation + " " +
+                  registers(kCount) + ", %d8, [%taddr]" + (in_halves ? ", 64" : "") + ";\n";
+        if (touched) middle += "  bra.uni WAIT;\nWAIT:\n";
+        middle += "  tcgen05.wait::ld.sync.aligned;\n";
+        std::string text = program(middle, 1, kColumns, kCount + 1);
+        text.replace(text.find("sm_100a"), 7, "sm_103a");
+        Settings settings = test_settings();
+        settings.machine = find_machine("b300");
+        Runner runner(settings);
+        std::mt19937 random(3);
+        std::vector<uint32_t> values((kColumns + kCount + 1) * 32);
+        for (auto& value : values)
+          value = random() % 11 == 0 ? 0x7fc00000u | static_cast<uint32_t>(random() % 2) << 31
+                                     : static_cast<uint32_t>(random());
+        const auto in = runner.buffer(values);
+        const auto out = runner.buffer(std::vector<uint32_t>(values.size(), 0));
+        runner.run(text, threads(256), in, out);
+        for (int t = 0; t < 32; ++t) {
+          std::vector<uint32_t> mine;
+          for (int r = 0; r < kCount; ++r) {
+            const Cell at = cell(kShapes[in_halves ? 4 : 0], r, t);
+            mine.push_back(values[static_cast<size_t>(at.column * 32 + at.lane)]);
+            ASSERT_EQ(out[(kColumns + r) * 32 + t], mine.back()) << form << " " << r << " " << t;
+          }
+          ASSERT_EQ(out[(kColumns + kCount) * 32 + t], reduced(mine, operation))
+              << form << " " << operation << " thread " << t << (touched ? " watched" : "");
+        }
+      }
 }
 
 /// The shape whose second half is apart: a deallocation sees that half too.

@@ -43,6 +43,28 @@ TEST(Unexecuted, LaunchNamesTheForm) {
                });
 }
 
+TEST(Unexecuted, TheReportNamesTheVersionOfPtxThatBroughtTheForm) {
+  const auto refusal = [](const std::string& words, std::string version, const std::string& text) {
+    expect_fault(FaultKind::unsupported, {words}, [&] {
+      Runner runner;
+      std::string module = entry("", "  .reg .b32 %r<2>;\n  " + text + "\n  ret;\n");
+      module.replace(module.find("9.0"), 3, version);
+      runner.run(module, threads(32));
+    });
+  };
+  refusal("known but not executed by this simulator (it came with PTX 9.3)", "9.3",
+          "fabric.submit;");
+  refusal("(it came with PTX 9.5)", "9.5",
+          "cp.async.bulk.wait_group.sync_restrict::proxy::async 1;");
+  refusal("not an instruction form that this simulator knows (it came with PTX 9.2)", "9.5",
+          "min.u8x4 %r0, %r1, %r1;");
+  // Not a form of any known version; the module may be newer than the simulator.
+  refusal("knows (the module is written in PTX 9.8, and the newest version known here is 9.5)",
+          "9.8", "add.frobnicate.u32 %r0, %r1, %r1;");
+  refusal("`add.frobnicate.u32` is not an instruction form that this simulator knows\n", "9.5",
+          "add.frobnicate.u32 %r0, %r1, %r1;");
+}
+
 TEST(Unexecuted, AFormThatDoesNotExistIsNotKnown) {
   for (const char* opcode :
        {"tcgen05.mma.cta_group::3.kind::f16", "tcgen05.ld.sync.aligned.8x8b.x1.b32",

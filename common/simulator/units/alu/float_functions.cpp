@@ -8,6 +8,7 @@
 /// worse. Special values and ranges follow the ISA's tables.
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
@@ -55,6 +56,16 @@ struct Sine {
 };
 struct Cosine {
   static float apply(float a) { return static_cast<float>(std::cos(static_cast<double>(a))); }
+};
+/// The argument is in cycles. std::remainder is exact, so that large arguments keep their fraction.
+double radians(float cycles) {
+  return std::remainder(static_cast<double>(cycles), 1.0) * 2.0 * std::numbers::pi;
+}
+struct SineOfCycles {
+  static float apply(float a) { return static_cast<float>(std::sin(radians(a))); }
+};
+struct CosineOfCycles {
+  static float apply(float a) { return static_cast<float>(std::cos(radians(a))); }
 };
 struct HyperbolicTangent {
   static float apply(float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); }
@@ -108,6 +119,8 @@ void bind_ex2(Binder& binder) { bind_function<Exp2, 1>(binder); }
 void bind_lg2(Binder& binder) { bind_function<Log2, 1>(binder); }
 void bind_sin(Binder& binder) { bind_function<Sine, 1>(binder); }
 void bind_cos(Binder& binder) { bind_function<Cosine, 1>(binder); }
+void bind_sin_of_cycles(Binder& binder) { bind_function<SineOfCycles, 1>(binder); }
+void bind_cos_of_cycles(Binder& binder) { bind_function<CosineOfCycles, 1>(binder); }
 void bind_tanh(Binder& binder) { bind_function<HyperbolicTangent, 1>(binder); }
 
 using costs::kAlu;
@@ -140,6 +153,11 @@ constexpr InstructionForm kFunctionRows[] = {
             register_form("sin", "approx [ftz] type=f32", bind_sin, kSection, kSpecial)),
     costing(Cost::around(2, 4),
             register_form("cos", "approx [ftz] type=f32", bind_cos, kSection, kSpecial)),
+    // Without the multiplication that turns radians into cycles.
+    costing(Cost::one(Pipe::special), register_form("sin", "approx ftz 2pi type=f32",
+                                                    bind_sin_of_cycles, kSection, kSpecial)),
+    costing(Cost::one(Pipe::special), register_form("cos", "approx ftz 2pi type=f32",
+                                                    bind_cos_of_cycles, kSection, kSpecial)),
     costing(Cost::one(Pipe::special),
             register_form("tanh", "approx type=f32", bind_tanh, kSection, kSpecial)),
 };

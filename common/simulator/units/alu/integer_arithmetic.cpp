@@ -308,6 +308,27 @@ void bind_neg(Binder& binder) { bind_integer<Neg, 1>(binder); }
 void bind_min(Binder& binder) { bind_with_relu<Min>(binder); }
 void bind_max(Binder& binder) { bind_with_relu<Max>(binder); }
 
+/// The lower or upper half of the product of two polynomials over GF(2), plus c.
+template <bool is_high>
+struct CarrylessMultiplyAdd {
+  static uint64_t apply(uint64_t a, uint64_t b, uint64_t c) {
+    constexpr int kBits = 64;
+    uint64_t product = (b & 1) != 0 && !is_high ? a : 0;
+    for (int bit = 1; bit < kBits; ++bit) {
+      const uint64_t shifted = is_high ? a >> (kBits - bit) : a << bit;
+      product ^= (b >> bit & 1) != 0 ? shifted : 0;
+    }
+    return product ^ c;
+  }
+};
+
+void bind_clmad(Binder& binder) {
+  lanewise::bind_uniform_operands(binder, ScalarType::b64, 3);
+  binder.out.execute = binder.modifiers.get("part") == "hi"
+                           ? lanewise::uniform<CarrylessMultiplyAdd<true>, uint64_t, 3>()
+                           : lanewise::uniform<CarrylessMultiplyAdd<false>, uint64_t, 3>();
+}
+
 void bind_dp4a(Binder& binder) {
   lanewise::bind_uniform_operands(binder, ScalarType::b32, 3);
   binder.out.execute = by_sign(ptx::is_signed(binder.modifiers.type(0)), [&]<class A>() -> Handler {
@@ -406,6 +427,7 @@ constexpr InstructionForm kArithmeticRows[] = {
                       register_form("max", "type=u16|u32|u64|u16x2|s16|s64", bind_max, kSection))),
     computing(Operation::maximum,
               register_form("max", "[relu] type=s32|s16x2", bind_max, kSection)),
+    register_form("clmad", "part=lo|hi type=u64", bind_clmad, kSection),
     costing(Cost::one(Pipe::multiply),
             register_form("dp4a", "type*2=u32|s32", bind_dp4a, kSection)),
     costing(Cost::one(Pipe::multiply),

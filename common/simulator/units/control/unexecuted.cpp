@@ -24,6 +24,10 @@ constexpr InstructionForm refused(std::string_view base, std::string_view modifi
 constexpr std::array kUnexecutedRows = {
     // Of mma.sync only what sm_120 has is left: kind::f8f6f4 and block scaling.
     refused("mma", "*", "mma"),
+    // Loads through the read-only proxy.
+    refused("ld",
+            "[global] type=b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64 proxy::readonly",
+            "ld"),
     // Textures and surfaces.
     refused("tex", "*", "tex"),
     refused("tld4", "*", "tld4"),
@@ -42,6 +46,7 @@ constexpr std::array kUnexecutedRows = {
     refused("cp.async.bulk.tensor", "*", "cp.async.bulk.tensor", 0),
     refused("cp.reduce.async.bulk.tensor", "*", "cp.reduce.async.bulk.tensor", 0),
     refused("cp.async.bulk.prefetch.tensor", "*", "cp.async.bulk.prefetch.tensor", 0),
+    refused("fabric", "*", "fabric", 0),
     // Stack, profiling and video instructions.
     refused("stacksave", "*", "stacksave"),
     refused("stackrestore", "*", "stackrestore", 0),

@@ -336,9 +336,24 @@ void bind_bulk_wait(Binder& b) {
   b.out.execute = wait_bulk_group;
 }
 
+/// A form that is refused by name, and the copies that it would make.
+constexpr InstructionForm refused(std::string_view base, std::string_view modifiers,
+                                  Ordering ordering = Ordering::none) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = nullptr,
+          .effect = Effect::cluster,
+          .cycles = costs::kTmaIssue,
+          .section = base,
+          .destinations = 0,
+          .unit = Unit::bulk_copy,
+          .ordering = ordering,
+          .memory = ordering == Ordering::none ? Memory::copy : Memory::none};
+}
+
 constexpr InstructionForm kBulkCopyRows[] = {
     {.base = "cp.async.bulk",
-     .modifiers = "dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
+     .modifiers = "[weak] dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
                   "[multicast::cluster] [L2::cache_hint]",
      .bind = bind_bulk_load<load_from_global, false>,
      .effect = Effect::cluster,
@@ -348,7 +363,7 @@ constexpr InstructionForm kBulkCopyRows[] = {
      .unit = Unit::bulk_copy,
      .memory = Memory::copy},
     {.base = "cp.async.bulk",
-     .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
+     .modifiers = "[weak] dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
      .bind = bind_bulk_load<copy_between_ctas, false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
@@ -357,7 +372,7 @@ constexpr InstructionForm kBulkCopyRows[] = {
      .unit = Unit::bulk_copy,
      .memory = Memory::copy},
     {.base = "cp.async.bulk",
-     .modifiers = "global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
+     .modifiers = "[weak] global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
      .bind = bind_bulk_store<false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
@@ -365,15 +380,20 @@ constexpr InstructionForm kBulkCopyRows[] = {
      .destinations = 0,
      .unit = Unit::bulk_copy,
      .memory = Memory::copy},
-    {.base = "cp.async.bulk",
-     .modifiers = "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]",
-     .bind = nullptr,
-     .effect = Effect::cluster,
-     .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk",
-     .destinations = 0,
-     .unit = Unit::bulk_copy,
-     .memory = Memory::copy},
+    refused("cp.async.bulk",
+            "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]"),
+    // Strong copies: the race detector knows the accesses of copies as weak ones.
+    refused("cp.async.bulk",
+            "relaxed scope=cta|cluster|gpu|sys dst=shared::cluster|shared::cta global "
+            "mbarrier::complete_tx::bytes b128"),
+    refused("cp.async.bulk",
+            "relaxed scope=cta|cluster dst=shared::cluster shared::cta "
+            "mbarrier::complete_tx::bytes b128"),
+    refused("cp.async.bulk",
+            "relaxed scope=cta|cluster|gpu|sys global shared::cta bulk_group b128"),
+    refused("cp.reduce.async.bulk",
+            "relaxed scope=cta|cluster|gpu|sys global shared::cta bulk_group "
+            "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64|s64|f32|f64"),
     {.base = "cp.reduce.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
                   "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
@@ -422,6 +442,8 @@ constexpr InstructionForm kBulkCopyRows[] = {
      .unit = Unit::bulk_copy,
      .ordering = Ordering::wait,
      .crossing = Crossing::arithmetic},
+    // Waits for the order of the async proxy alone, which the race detector does not have.
+    refused("cp.async.bulk.wait_group", "sync_restrict::proxy::async", Ordering::wait),
 };
 
 }  // namespace

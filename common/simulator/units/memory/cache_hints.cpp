@@ -40,6 +40,7 @@ constexpr InstructionForm hint(std::string_view base, std::string_view modifiers
 constexpr InstructionForm kCacheHintRows[] = {
     hint("prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
          "prefetch, prefetchu"),
+    hint("prefetch", "global L1::32B valid_addr", bind_hint, "prefetch, prefetchu"),
     hint("prefetchu", "L1", bind_hint, "prefetch, prefetchu"),
     hint("applypriority", "[global] L2::evict_normal", bind_hint, "applypriority"),
     hint("discard", "[global] L2", bind_hint, "discard"),

@@ -217,7 +217,7 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
   return *barrier;
 }
 
-void MbarrierUnit::init(const MbarrierOperation& by, uint32_t count) {
+void MbarrierUnit::init(const MbarrierOperation& by, uint32_t count, uint8_t layout) {
   const auto& [offset_bytes, now, strand, instruction, lanes, operation_id] = by;
   if (count < 1 || count > kMbarrierLargestCount) {
     Site{strand, instruction, 0}.fault(
@@ -253,6 +253,7 @@ void MbarrierUnit::init(const MbarrierOperation& by, uint32_t count) {
   Mbarrier& barrier = state_->slots[slot];
   barrier.slot = slot;
   barrier.live = true;
+  barrier.layout = layout;
   barrier.phase_start = now;
   barrier.offset_bytes = offset_bytes;
   barrier.expected = count;

@@ -30,6 +30,7 @@ struct Mbarrier {
   Cycle phase_start = 0;            ///< when the current phase began
   uint32_t slot = 0;                ///< its number among the CTA's objects
   bool live = false;                ///< initialised and not invalidated
+  uint8_t layout = 0;               ///< .layout::v0 or .layout::v1
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
     Strand* strand;
@@ -86,8 +87,9 @@ class MbarrierUnit {
   [[nodiscard]] Mbarrier& require(uint32_t offset_bytes, const Strand& strand,
                                   const Instruction& instruction);
 
-  /// mbarrier.init.
-  void init(const MbarrierOperation& by, uint32_t count);
+  /// mbarrier.init. `layout`: 0 for .layout::v0, 1 for .layout::v1; none of the forms that are
+  /// executed reports through a barrier, so the layouts behave alike.
+  void init(const MbarrierOperation& by, uint32_t count, uint8_t layout = 0);
   /// mbarrier.inval.
   void invalidate(const MbarrierOperation& by);
 

@@ -154,7 +154,7 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
     const auto count = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     units_of(*place.cta)
         .mbarriers.init({place.offset_bytes, strand.time, strand, instruction, lane_bit(lane)},
-                        count);
+                        count, (instruction.flags & kLayoutOne) != 0 ? 1 : 0);
   }
   strand.time = strand.cta->clock->init_mbarrier(strand.time);
   return Flow::next;
@@ -204,7 +204,10 @@ void bind_address_and_value(Binder& binder, Handler handler) {
   binder.out.execute = handler;
 }
 
-void bind_init(Binder& binder) { bind_address_and_value(binder, init); }
+void bind_init(Binder& binder) {
+  bind_address_and_value(binder, init);
+  if (binder.modifiers.get("layout") == "layout::v1") binder.out.flags |= kLayoutOne;
+}
 
 void bind_inval(Binder& binder) {
   binder.expect_count(1, 1);
@@ -234,6 +237,7 @@ void bind_arrive(Binder& binder) {
 
 /// An object of the executing CTA.
 constexpr std::string_view kOwn = "[space=shared|shared::cta] b64";
+constexpr std::string_view kInit = "[layout=layout::v0|layout::v1] [space=shared|shared::cta] b64";
 constexpr std::string_view kTx =
     "[sem=relaxed] [scope=cta|cluster] [space=shared|shared::cta|shared::cluster] b64";
 constexpr std::string_view kArrive =
@@ -259,7 +263,7 @@ constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
 }
 
 constexpr InstructionForm kArriveRows[] = {
-    row("mbarrier.init", kOwn, bind_init, 0, costs::kSharedAccess, Lifetime::begins),
+    row("mbarrier.init", kInit, bind_init, 0, costs::kSharedAccess, Lifetime::begins),
     row("mbarrier.inval", kOwn, bind_inval, 0, costs::kSharedAccess, Lifetime::ends),
     row("mbarrier.expect_tx", kTx, bind_expect_tx, 0),
     row("mbarrier.complete_tx", kTx, bind_complete_tx, 0),

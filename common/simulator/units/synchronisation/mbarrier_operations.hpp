@@ -14,6 +14,8 @@ namespace bw::sim::mbarrier_operations {
 /// The two lowest bits of Instruction::flags, in every form of the family; the others belong to
 /// arrivals or to waits.
 enum SpaceFlag : uint8_t { kGeneric = 0, kSharedCta = 1, kSharedCluster = 2, kSpaceMask = 3 };
+/// Instruction::flags of the forms that name a layout: set for .layout::v1.
+inline constexpr uint8_t kLayoutOne = 1 << 2;
 
 /// The flag of the "space" group's match.
 [[nodiscard]] uint8_t space_flag(const Modifiers& modifiers);

@@ -1,5 +1,5 @@
 /// \file
-/// mbarrier.test_wait, try_wait and pending_count.
+/// mbarrier.test_wait, try_wait, pending_count and check_layout.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -206,20 +206,57 @@ Flow pending_count(Strand& strand, const Instruction& instruction, LaneMask acti
   return Flow::next;
 }
 
+/// Whether the location holds an object of the layout that the form names.
+Flow check_layout(Strand& strand, const Instruction& instruction, LaneMask active) {
+  LaneMask same = 0;
+  for (const int lane : lanes_of(active)) {
+    const Mbarrier& barrier = barrier_of(strand, instruction, lane);
+    if (barrier.layout == ((instruction.flags & kLayoutOne) != 0 ? 1 : 0)) same |= lane_bit(lane);
+  }
+  strand.set_predicate(instruction.operands[0], active, same);
+  return Flow::next;
+}
+
+void bind_check_layout(Binder& binder) {
+  binder.expect_count(2, 2);
+  binder.out.flags = space_flag(binder.modifiers);
+  if (binder.modifiers.get("layout") == "layout::v1") binder.out.flags |= kLayoutOne;
+  binder.destination(binder.ptx_operand(0), 0);
+  binder.address(binder.ptx_operand(1));
+  binder.out.execute = check_layout;
+}
+
+/// A wait that also answers whether something was reported. No form that is executed reports: the
+/// answer is no, as it always is for .layout::v0.
+Flow wait_for_report(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const Flow flow = wait(strand, instruction, active);
+  if (flow == Flow::next)
+    strand.set_predicate(instruction.operands[instruction.operand_count - 1], active, 0);
+  return flow;
+}
+
 void bind_wait(Binder& binder, uint8_t form, size_t most_operands) {
   binder.expect_count(3, most_operands);
   check_sem_and_scope(binder);
   const bool parity = binder.modifiers.has("parity");
   binder.out.flags =
       static_cast<uint8_t>(form | space_flag(binder.modifiers) | (parity ? kParity : 0));
-  binder.destination(binder.ptx_operand(0), 0);
+  const ptx::Operand& result = binder.ptx_operand(0);
+  const bool reports = result.kind == ptx::Operand::Kind::pair;
+  if (reports && !binder.modifiers.has("phase_type::primary"))
+    binder.refuse("has two predicates", "write .phase_type::primary, or one predicate");
+  binder.destination(reports ? result.elements[0] : result, 0);
+  if (reports && binder.ptx_operand(1).kind == ptx::Operand::Kind::reg)
+    binder.refuse("has an operand for the report's value",
+                  "leave it out: no form that the simulator executes reports");
   binder.address(binder.ptx_operand(1));
   binder.source_value(binder.ptx_operand(2), parity ? ScalarType::u32 : ScalarType::b64);
   if (binder.count() == 4) {
     binder.out.flags |= kHasHint;
     binder.source_value(binder.ptx_operand(3), ScalarType::u32);
   }
-  binder.out.execute = wait;
+  if (reports) binder.destination(result.elements[1], 0);
+  binder.out.execute = reports ? wait_for_report : wait;
 }
 
 void bind_test_wait(Binder& binder) { bind_wait(binder, 0, 3); }
@@ -233,10 +270,20 @@ void bind_pending_count(Binder& binder) {
   binder.out.execute = pending_count;
 }
 
-constexpr InstructionForm wait_row(std::string_view base, BindFunction bind) {
+constexpr std::string_view kPlain =
+    "[parity] [sem=acquire|relaxed] [scope=cta|cluster] [space=shared|shared::cta] b64";
+constexpr std::string_view kPrimary =
+    "[parity] phase_type::primary [sem=acquire|relaxed] [scope=cta|cluster] "
+    "[space=shared|shared::cta] b64";
+// Without reports the conditional phase completes together with the primary one.
+constexpr std::string_view kConditional =
+    "parity phase_type::conditional [sem=acquire|relaxed] [scope=cta|cluster] "
+    "[space=shared|shared::cta] b64";
+
+constexpr InstructionForm wait_row(std::string_view base, std::string_view modifiers,
+                                   BindFunction bind) {
   return {.base = base,
-          .modifiers =
-              "[parity] [sem=acquire|relaxed] [scope=cta|cluster] [space=shared|shared::cta] b64",
+          .modifiers = modifiers,
           .bind = bind,
           .effect = Effect::cluster,
           .cycles = costs::kMbarrierWait,
@@ -247,8 +294,19 @@ constexpr InstructionForm wait_row(std::string_view base, BindFunction bind) {
 }
 
 constexpr InstructionForm kWaitRows[] = {
-    wait_row("mbarrier.test_wait", bind_test_wait),
-    wait_row("mbarrier.try_wait", bind_try_wait),
+    wait_row("mbarrier.test_wait", kPlain, bind_test_wait),
+    wait_row("mbarrier.test_wait", kPrimary, bind_test_wait),
+    wait_row("mbarrier.test_wait", kConditional, bind_test_wait),
+    wait_row("mbarrier.try_wait", kPlain, bind_try_wait),
+    wait_row("mbarrier.try_wait", kPrimary, bind_try_wait),
+    wait_row("mbarrier.try_wait", kConditional, bind_try_wait),
+    {.base = "mbarrier.check_layout",
+     .modifiers = "layout=layout::v0|layout::v1 [space=shared|shared::cta] b64",
+     .bind = bind_check_layout,
+     .effect = Effect::cluster,
+     .cycles = costs::kSharedAccess,
+     .section = "mbarrier.check_layout",
+     .unit = Unit::mbarrier},
     {.base = "mbarrier.pending_count",
      .modifiers = "b64",
      .bind = bind_pending_count,

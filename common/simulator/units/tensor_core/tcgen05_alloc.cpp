@@ -120,6 +120,10 @@ constexpr InstructionForm kAllocRows[] = {
         bind_alloc, Lifetime::begins),
     row("tcgen05.dealloc", "group=cta_group::1|cta_group::2 sync aligned b32", bind_dealloc,
         Lifetime::ends),
+    row("tcgen05.alloc", "exclusive group=cta_group::1|cta_group::2 sync aligned [shared::cta] b32",
+        nullptr, Lifetime::begins),
+    row("tcgen05.dealloc", "exclusive group=cta_group::1|cta_group::2 sync aligned b32", nullptr,
+        Lifetime::ends),
     row("tcgen05.relinquish_alloc_permit", "group=cta_group::1|cta_group::2 sync aligned",
         bind_relinquish),
 };

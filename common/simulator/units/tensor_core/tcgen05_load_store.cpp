@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,13 +49,47 @@ constexpr std::array kTransferShapes = {
 };
 constexpr uint32_t kMostRegisters = 128;
 
-/// A decoded load or store. Operands: the data registers, then the address.
+/// The reduction of tcgen05.ld.red over the registers of a thread.
+struct LoadReduction {
+  ptx::ScalarType type = ptx::ScalarType::f32;
+  bool is_max = false, of_absolutes = false, keeps_nan = false;
+
+  /// The reduction of two values.
+  [[nodiscard]] uint32_t combine(uint32_t a, uint32_t b) const {
+    if (type == ptx::ScalarType::u32) return is_max ? std::max(a, b) : std::min(a, b);
+    if (type == ptx::ScalarType::f32) {
+      if (is_nan(a) || is_nan(b)) {
+        constexpr uint32_t kCanonicalNan = 0x7fffffff;
+        if (keeps_nan || (is_nan(a) && is_nan(b))) return kCanonicalNan;
+        return is_nan(a) ? b : a;
+      }
+      return (ordered(a) < ordered(b)) == is_max ? b : a;
+    }
+    return (static_cast<int32_t>(a) < static_cast<int32_t>(b)) == is_max ? b : a;
+  }
+  /// What a register contributes.
+  [[nodiscard]] uint32_t contribution(uint32_t bits) const {
+    return of_absolutes ? bits & ~kSign : bits;
+  }
+
+ private:
+  static constexpr uint32_t kSign = 0x80000000u;
+  static bool is_nan(uint32_t bits) { return (bits & ~kSign) > 0x7f800000u; }
+  /// Integers in the order of the floats: -0 is below +0.
+  static uint32_t ordered(uint32_t bits) { return (bits & kSign) != 0 ? ~bits : bits | kSign; }
+};
+
+/// A decoded load or store. Operands: the data registers, the result of a reduction if there is
+/// one, then the address.
 struct TransferForm {
   Shape shape = Shape::s32x32b;
   bool packed = false;  ///< .pack::16b / .unpack::16b: two 16-bit columns a register
   uint32_t registers = 0;
   uint32_t columns = 0;  ///< that one half touches, in Tensor Memory columns
   uint32_t split = 0;    ///< 16x32bx2: distance of the second half in columns
+  std::optional<LoadReduction> reduction = {};
+  /// Destinations of a load; the operand that follows is the address.
+  [[nodiscard]] uint32_t results() const { return registers + (reduction.has_value() ? 1 : 0); }
   [[nodiscard]] uint32_t lanes() const { return shape == Shape::s32x32b ? 32 : 16; }
 };
 
@@ -124,7 +159,7 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
                               const TransferForm& form) {
   require_converged(strand, i, active);
   const auto bits = static_cast<uint32_t>(
-      uniform_value(strand, i, i.operands[form.registers], active, "the Tensor Memory address") +
+      uniform_value(strand, i, i.operands[form.results()], active, "the Tensor Memory address") +
       static_cast<uint64_t>(i.immediate));
   TensorAddress address = TensorAddress::decode(bits);
   const uint32_t quarter = strand.warp->index % TensorMemory::kQuarters * kWarpLanes;
@@ -243,15 +278,31 @@ void find_untouched(KernelBuilder& builder) {
         builder.decoded(index).flags |= kUntouched;
 }
 
+/// Reads what a load brings into its register `r`. The last one of a reduction is made of the
+/// others, which `data` holds.
+void read_result(TensorMemory& memory, const TransferForm& form, TensorAddress address, uint32_t r,
+                 uint32_t* out, const std::vector<const uint32_t*>& data) {
+  if (r < form.registers) return gather(memory, form, address, r, out);
+  for (uint32_t t = 0; t < kWarpLanes; ++t) {
+    uint32_t result = form.reduction->contribution(data[0][t]);
+    for (uint32_t of = 1; of < form.registers; ++of)
+      result = form.reduction->combine(result, form.reduction->contribution(data[of][t]));
+    out[t] = result;
+  }
+}
+
 /// Takes a load's data, and fills its destinations with a pattern.
 void capture(TensorMemory& memory, TensorMemory::WarpState& state, const Strand& strand,
              const Instruction& i, TensorAddress address) {
   const TransferForm& form = *static_cast<const TransferForm*>(i.detail);
   const size_t first = state.data.size();
-  state.data.resize(first + size_t{form.registers} * kWarpLanes);
+  state.data.resize(first + size_t{form.results()} * kWarpLanes);
   const uint32_t pattern = memory.next_pattern();
-  for (uint32_t r = 0; r < form.registers; ++r) {
-    gather(memory, form, address, r, state.data.data() + first + size_t{r} * kWarpLanes);
+  std::vector<const uint32_t*> data;
+  for (uint32_t r = 0; r < form.results(); ++r) {
+    uint32_t* const out = state.data.data() + first + size_t{r} * kWarpLanes;
+    read_result(memory, form, address, r, out, data);
+    data.push_back(out);
     std::fill_n(strand.lanes<uint32_t>(i.operands[r]), kWarpLanes, pattern);
     state.loads.push_back({&i.operands[r], pattern, &i});
   }
@@ -269,8 +320,12 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
                            address.column + form.split, form.columns);
   TensorMemory::WarpState& state = memory.warp_state(strand.warp->index);
   if ((i.flags & kUntouched) != 0 && active == strand.warp->live) {
-    for (uint32_t r = 0; r < form.registers; ++r)
-      gather(memory, form, address, r, strand.lanes<uint32_t>(i.operands[r]));
+    std::vector<const uint32_t*> data;
+    for (uint32_t r = 0; r < form.results(); ++r) {
+      uint32_t* const out = strand.lanes<uint32_t>(i.operands[r]);
+      read_result(memory, form, address, r, out, data);
+      if (form.reduction.has_value()) data.push_back(out);
+    }
   } else {
     capture(memory, state, strand, i, address);
   }
@@ -388,26 +443,29 @@ Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 /// Decodes shape and count; `data` and `address` are operand indices.
-void bind_transfer(Binder& binder, bool is_load) {
+void bind_transfer(Binder& binder, bool is_load,
+                   std::optional<LoadReduction> reduction = std::nullopt) {
   const std::string_view name = binder.modifiers.get("shape");
   const auto info = std::find_if(kTransferShapes.begin(), kTransferShapes.end(),
                                  [&](const TransferShape& shape) { return shape.name == name; });
   const bool halves = info->shape == Shape::s16x32bx2;
-  binder.expect_count(halves ? 3 : 2, halves ? 3 : 2);
-  const size_t data = is_load ? 0 : binder.count() - 1, address = is_load ? 1 : 0;
+  const size_t results = reduction.has_value() ? 2 : 1;
+  const size_t operands = results + (halves ? 2 : 1);
+  binder.expect_count(operands, operands);
+  const size_t data = is_load ? 0 : binder.count() - 1, address = is_load ? results : 0;
   uint32_t repetitions = 0;
   for (const char digit : binder.modifiers.get("num").substr(1))
     repetitions = repetitions * 10 + static_cast<uint32_t>(digit - '0');
   TransferForm form;
   form.shape = info->shape;
+  form.reduction = reduction;
   form.packed = binder.modifiers.has("pack::16b") || binder.modifiers.has("unpack::16b");
   form.registers = info->registers * repetitions;
   form.columns = info->columns * repetitions * (form.packed ? 2 : 1);
   if (form.registers > kMostRegisters)
     binder.refuse(fmt::format("needs {} registers; the most are 128", form.registers),
                   "use a smaller repetition count");
-  if (halves)
-    form.split = static_cast<uint32_t>(binder.immediate(binder.ptx_operand(is_load ? 2 : 1)));
+  if (halves) form.split = static_cast<uint32_t>(binder.immediate(binder.ptx_operand(address + 1)));
   const size_t registers =
       is_load ? binder.destination_vector(binder.ptx_operand(data), sizeof(uint32_t))
               : binder.source_vector(binder.ptx_operand(data), ptx::ScalarType::b32);
@@ -415,6 +473,7 @@ void bind_transfer(Binder& binder, bool is_load) {
     binder.refuse(fmt::format("has {} data registers; its shape and count take {}", registers,
                               form.registers),
                   "");
+  if (reduction.has_value()) binder.destination(binder.ptx_operand(1), sizeof(uint32_t));
   binder.address(binder.ptx_operand(address));
   binder.detail(form);
 }
@@ -429,11 +488,19 @@ void bind_store(Binder& binder) {
   bind_transfer(binder, false);
   binder.out.execute = execute_store;
 }
-/// tcgen05.ld.red: the machine does not have it.
-[[noreturn]] void bind_load_reduction(Binder& binder) {
-  binder.refuse(
-      "is not an instruction of sm_100a: a load with a reduction needs sm_103a or sm_110a",
-      "load with tcgen05.ld and reduce the registers after tcgen05.wait::ld");
+/// Each thread's own registers are reduced, in both shapes.
+void bind_load_reduction(Binder& binder) {
+  const Modifiers& modifiers = binder.modifiers;
+  const LoadReduction reduction{.type = modifiers.type(),
+                                .is_max = modifiers.get("operation") == "max",
+                                .of_absolutes = modifiers.has("abs"),
+                                .keeps_nan = modifiers.has("NaN")};
+  if (reduction.type != ptx::ScalarType::f32 && (reduction.of_absolutes || reduction.keeps_nan))
+    binder.refuse("has .abs or .NaN with an integer type", "use them with .f32");
+  bind_transfer(binder, true, reduction);
+  binder.builder().check_late_reads(execute_late_read);
+  binder.builder().when_decoded(find_untouched);
+  binder.out.execute = execute_load;
 }
 void bind_wait_load(Binder& binder) {
   binder.expect_count(0, 0);
@@ -490,7 +557,7 @@ constexpr InstructionForm kLoadStoreRows[] = {
      .destinations = 2,
      .writes_later = true,
      .unit = Unit::tensor_load,
-     .machines = kOnBlackwell,
+     .machines = kOnBlackwellUltra,
      .unit_name = "tcgen05.ld"},
     wait_row("tcgen05.wait::ld", bind_wait_load, Unit::tensor_load),
     wait_row("tcgen05.wait::st", bind_wait_store, Unit::tensor_store),

@@ -491,6 +491,11 @@ void bind_mma(Binder& binder) {
   binder.out.execute = execute_mma;
 }
 
+/// Integers are not multiplied by the newer members of the family.
+Machines machines_of_kind(const Modifiers& modifiers) {
+  return modifiers.get("kind") == "kind::i8" ? kNotOnBlackwellUltra : kOnBlackwell;
+}
+
 template <bool sparse>
 constexpr InstructionForm plain_row(std::string_view base, std::string_view section) {
   return {.base = base,
@@ -505,7 +510,7 @@ constexpr InstructionForm plain_row(std::string_view base, std::string_view sect
           .section = section,
           .destinations = 0,
           .unit = Unit::tensor_core,
-          .machines = kOnBlackwell,
+          .machines = machines_of_kind,
           .unit_name = "tcgen05.mma"};
 }
 
@@ -545,7 +550,7 @@ constexpr InstructionForm weight_stationary_row(std::string_view base, std::stri
       .section = section,
       .destinations = 0,
       .unit = Unit::tensor_core,
-      .machines = kOnBlackwell,
+      .machines = machines_of_kind,
       .unit_name = "tcgen05.mma"};
 }
 
