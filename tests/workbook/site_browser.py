@@ -108,6 +108,12 @@ class InABrowser(unittest.TestCase):
             ]
             self.assertNotEqual(*grounds)
 
+    def test_figures_keep_their_own_colours_on_dark_ground(self):
+        page = self.browser.open(SITE / "chapters/04_per_k_contexts/index.html", 900, True)
+        style = "getComputedStyle(document.querySelector('img[src$=\"timeline.svg\"]'))"
+        self.assertEqual(page.evaluate(f"[{style}.filter, {style}.backgroundColor]"),
+                         ["none", "rgba(0, 0, 0, 0)"])
+
     def test_every_control_is_reached_by_tab(self):
         for name in ("docs/site/mbarrier.html", "docs/site/operands.html"):
             page = self.browser.open(SITE / name, 900)
