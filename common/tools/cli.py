@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from . import chapters
+from . import chapters, code_links
 from .command_table import COMMANDS, GROUPS
 from .commandline import PROGRAM, UsageError, example_lines, help_of, nearest, parse, split
 from .console import Console, wrapped
@@ -59,6 +59,8 @@ def _run_to_the_end(root, arguments):
     try:
         signal.signal(signal.SIGTERM, _raise_terminated)
         signal.signal(signal.SIGHUP, _raise_terminated)
+        if console.live:
+            code_links.tell_programs(os.environ)
         status = _run(root, console, ours, rest)
         sys.stdout.flush()
         return status

@@ -1,9 +1,13 @@
-"""Links from the codes of reports to their pages, in terminals that have links (OSC 8)."""
+"""Links from the codes of reports to their pages, in terminals that have links (OSC 8).
+
+`./workbook` links the codes in its own words, the simulator those in the reports that it prints.
+"""
 
 import re
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
+_SITE = "build/docs/html/docs/codes"
 _CODE = re.compile(r"\bBW-[A-Z]\d\d\b")
 # What terminals with links set; of these two, from a version on.
 _MARKS = ("KITTY_WINDOW_ID", "WT_SESSION", "DOMTERM")
@@ -25,11 +29,18 @@ def are_understood(environment):
 def page_of(code, root=_ROOT):
     """The address of a code's page: that of the site, if it was made, or else the text's; None where
     neither is installed."""
-    page = root / "build/docs/html/docs/codes" / f"{code}.html"
+    page = root / _SITE / f"{code}.html"
     if page.is_file():
         return page.as_uri()
     text = next((root / "docs/codes").glob(f"{code[3]}_*.md"), None)
     return f"{text.as_uri()}#{code.lower()}" if text else None
+
+
+def tell_programs(environment, root=_ROOT):
+    """Lets the programs of the simulator link their reports' codes, if the site was made."""
+    folder = root / _SITE
+    if are_understood(environment) and folder.is_dir():
+        environment["BW_CODE_PAGES"] = f"{folder.as_uri()}/"
 
 
 def linked(text, root=_ROOT):

@@ -1,6 +1,7 @@
 """The site's pages in Chromium: no error, nothing that sticks out, keys, and what axe finds."""
 
 import json
+import time
 import unittest
 
 import browser
@@ -113,6 +114,30 @@ class InABrowser(unittest.TestCase):
         style = "getComputedStyle(document.querySelector('img[src$=\"timeline.svg\"]'))"
         self.assertEqual(page.evaluate(f"[{style}.filter, {style}.backgroundColor]"),
                          ["none", "rgba(0, 0, 0, 0)"])
+
+    def test_a_search_by_keyboard_shows_excerpts(self):
+        page = self.browser.open(SITE / "reference/swizzle_8cuh.html", 900)
+        page.press("/")
+        page.type("parity")
+        page.press("Enter")
+        shown = "document.querySelectorAll('.search li .context').length > 2"
+        deadline = time.monotonic() + 30
+        while not page.try_evaluate(shown) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        first = page.evaluate("document.querySelector('.search li').textContent")
+        self.assertIn("The lowest bit of a phase's number", first)
+        self.assertEqual(page.messages, [])
+
+    def test_the_choice_of_dark_holds_on_other_pages(self):
+        page = self.browser.open(SITE / "reference/swizzle_8cuh.html", 900)
+        theme = "document.documentElement.dataset.theme"
+        self.assertEqual(page.evaluate(theme), "light")
+        try:
+            page.evaluate("document.querySelector('.bw-theme').click()")
+            for name in ("docs/glossary.html", "docs/site/mbarrier.html"):
+                self.assertEqual(self.browser.open(SITE / name, 900).evaluate(theme), "dark", name)
+        finally:
+            page.evaluate("localStorage.clear()")
 
     def test_every_control_is_reached_by_tab(self):
         for name in ("docs/site/mbarrier.html", "docs/site/operands.html"):

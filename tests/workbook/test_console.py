@@ -2,15 +2,16 @@
 
 import io
 import os
+import subprocess
 import tempfile
 import time
 import unittest
 from pathlib import Path
 from unittest import mock
 
-import support  # noqa: F401  (makes `tools` importable)
+import support
 
-from tools import code_links, console
+from tools import build, code_links, console
 from tools.console import Console, columns, format_duration, wrapped
 from tools.reader.screen import Screen, Text
 
@@ -49,6 +50,33 @@ class Links(unittest.TestCase):
                 path.parent.mkdir(parents=True)
                 path.write_text("", encoding="utf-8")
                 self.assertEqual(code_links.page_of("BW-H01", root), wanted)
+
+    def test_programs_hear_of_the_site(self):
+        with tempfile.TemporaryDirectory() as holder:
+            root, environment = Path(holder).resolve(), {"VTE_VERSION": "7200"}
+            code_links.tell_programs(environment, root)
+            self.assertNotIn("BW_CODE_PAGES", environment)
+            folder = root / "build/docs/html/docs/codes"
+            folder.mkdir(parents=True)
+            code_links.tell_programs(environment, root)
+            self.assertEqual(environment["BW_CODE_PAGES"], f"{folder.as_uri()}/")
+
+    def test_a_report_on_a_terminal_has_a_link(self):
+        program = build.program(support.ROOT, build.SIM, "01_mbarrier_pipeline")
+        if not program.is_file():
+            self.skipTest("chapter 1 is not built")
+        reader, terminal = os.openpty()
+        environment = dict(os.environ, BW_SIM_CHECKS="nonsense", BW_CODE_PAGES="file:///pages/")
+        subprocess.run([str(program)], stderr=terminal, stdout=subprocess.DEVNULL, check=False,
+                       env=environment, timeout=60)
+        os.close(terminal)
+        with open(reader, "rb", buffering=0) as stream:
+            text = stream.read(65536).decode()
+        self.assertRegex(text, r"\x1b\]8;;file:///pages/(BW-S\d\d)\.html\x1b\\\1\x1b\]8;;\x1b\\")
+        plain = subprocess.run([str(program)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               universal_newlines=True, check=False, env=environment, timeout=60)
+        self.assertRegex(plain.stderr, r"BW-S\d\d")
+        self.assertNotIn("\x1b", plain.stderr)
 
 
 class Steps(unittest.TestCase):

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "common/simulator/base/report_text.hpp"
@@ -27,9 +28,21 @@ Presentation presentation() {
   return how;
 }
 
+/// The text with its code as a link to the code's page. `./workbook` names the folder of the pages,
+/// as the beginning of an address, where the site was made and the terminal has links (OSC 8).
+std::string with_link(std::string text, std::string_view code) {
+  const char* const pages = std::getenv("BW_CODE_PAGES");
+  const size_t place = text.find(code);
+  if (pages == nullptr || place == std::string::npos || isatty(STDERR_FILENO) == 0) return text;
+  const std::string address = std::string(pages) + std::string(code) + ".html";
+  text.insert(place + code.size(), "\x1b]8;;\x1b\\");
+  return text.insert(place, "\x1b]8;;" + address + "\x1b\\");
+}
+
 void print(const Report& report) {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", present(report, presentation()).c_str());
+  const std::string text = present(report, presentation());
+  std::fprintf(stderr, "%s\n", with_link(text, row_of(report.code).id).c_str());
   std::fflush(stderr);
 }
 

@@ -34,7 +34,7 @@ bw_words = _book["words"]
 html_theme = "pydata_sphinx_theme"
 templates_path = [str(Path(__file__).parent / "templates")]
 html_context = {"bw_header": _book["header"], "default_mode": "auto"}
-html_sidebars = {"**": ["sidebar-nav-bs.html"], "search": []}
+html_sidebars = {"**": ["sidebar-nav-bs.html"], "search": [], "generated/try_it": []}
 html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "collapse_navigation": True,
