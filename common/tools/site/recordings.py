@@ -55,14 +55,16 @@ def write(root, tools, folder):
     return names
 
 
-def write_timelines(root, tools, folder):
-    """The same runs as timelines; returns [(title, file name)]."""
+def write_timelines(root, tools, folder, frame):
+    """The same runs as timelines; returns their file names. `frame(name)` is the site's header for a
+    page: what goes into its <head>, and what its <body> begins with."""
     pages = []
     for run in RUNS:
         launch = figure.recorded(root, tools, run.program, run.options, None)
         name = f"timeline_{run.name}.html"
         page.write(folder / name, run.title,
-                   [(" ".join(run.options), launch, builder.build(launch, Path(root)))], Path(root))
+                   [(" ".join(run.options), launch, builder.build(launch, Path(root)))], Path(root),
+                   *frame(name))
         pages.append(name)
     return pages
 

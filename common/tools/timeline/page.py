@@ -93,19 +93,20 @@ def run_data(label, launch, models, root):
     return head, blocks
 
 
-def write(path, title, runs, root=None):
-    """Writes the page of runs [(label, launch, models)], one under the other."""
+def write(path, title, runs, root=None, head="", bar=""):
+    """Writes the page of runs [(label, launch, models)], one under the other. The site adds `head` to
+    <head> and `bar` at the beginning of <body>."""
     heads, blocks = [], []
     for label, launch, models in runs:
-        head, texts = run_data(label, launch, models, root)
-        head["first_block"] = len(blocks)
-        heads.append(head)
+        run, texts = run_data(label, launch, models, root)
+        run["first_block"] = len(blocks)
+        heads.append(run)
         blocks += texts
     template = (_FOLDER / "page.html").read_text(encoding="utf-8")
     data = [_script("runs", json.dumps({"title": title, "kinds": _KINDS, "runs": heads},
                                        separators=(",", ":")))]
     data += [_script(f"cta-{number}", text) for number, text in enumerate(blocks)]
-    parts = {"@TITLE@": html.escape(title),
+    parts = {"@HEAD@": head, "@BAR@": bar, "@TITLE@": html.escape(title),
              "@STYLE@": (_FOLDER / "page.css").read_text(encoding="utf-8"),
              "@SCRIPT@": (_FOLDER / "page.js").read_text(encoding="utf-8"),
              "@DATA@": "\n".join(data)}
