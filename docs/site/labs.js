@@ -152,15 +152,19 @@
     if (!answer.ok) throw new Error(`labs.json: ${answer.status}`);
     index = await answer.json();
     fill(byId("chapter"), Object.entries(index.chapters).map(([value, title]) => [value, `${value}. ${title}`]));
-    const [chapter, lab] = decodeURIComponent(location.hash.slice(1)).split("/");
+    chooseLinked();
+  }
+  // #chapter-1, or #chapter-1/ring_of_one for a lab.
+  function chooseLinked() {
+    const [chapter, lab] = decodeURIComponent(location.hash.replace("#chapter-", "")).split("/");
     if (index.chapters[chapter]) byId("chapter").value = chapter;
     chooseChapter();
-    if (index.runs.some((one) => String(one.chapter) === chapter && keyOf(one) === lab)) {
-      byId("lab").value = lab;
-      chooseLab();
-    }
+    if (!index.runs.some((one) => String(one.chapter) === chapter && keyOf(one) === lab)) return;
+    byId("lab").value = lab;
+    chooseLab();
   }
 
+  window.addEventListener("hashchange", () => { if (index) chooseLinked(); });
   byId("chapter").addEventListener("change", chooseChapter);
   byId("lab").addEventListener("change", chooseLab);
   byId("run").addEventListener("click", go);

@@ -92,7 +92,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(messages, [])
 
     def test_a_lab_runs_as_natively_and_hangs_without_an_arrival(self):
-        self.open("labs.html#1/ring_of_one")
+        self.open("labs.html#chapter-1/ring_of_one")
         self.run_and_wait()
         self.assertIn("as in the native simulator", self.text("verdict"))
         self.assertIn("No report", self.text("reports"))
