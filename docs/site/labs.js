@@ -71,6 +71,22 @@
     }
   }
 
+  // The source of a .loc: its line, and the line of the kernel's own file that led to it through inlined calls.
+  // `callers` holds where the places of earlier .locs were inlined.
+  function placeOf(line, files, callers) {
+    const location = /^\s*\.loc\s+(\d+ \d+ \d+)(?:.*inlined_at\s+(\d+ \d+ \d+))?/.exec(line.replace(/\t/g, " "));
+    if (!location) return null;
+    const [, own, caller] = location;
+    if (caller) callers.set(own, caller);
+    const name = (place) => `${files.get(place.split(" ")[0]) || "?"}:${place.split(" ")[1]}`;
+    const MOST_CALLS = 32;
+    const chain = [own];
+    for (let call = caller; call && chain.length < MOST_CALLS; call = callers.get(call)) chain.push(call);
+    const file = (place) => place.split(" ")[0];
+    const readers = chain.find((place) => file(place) === file(chain[chain.length - 1]));
+    return readers === own ? name(own) : `${name(readers)} (${name(own)})`;
+  }
+
   // The PTX of the file's modules, and its instructions that can be left out.
   function showLines() {
     const {steps, blocks} = bwLaunches(bytes);
@@ -80,12 +96,12 @@
     place.replaceChildren();
     modules.forEach((text, module) => {
       let inKernel = false, where = "";
+      const callers = new Map();
       const files = new Map([...text.matchAll(/^\s*\.file\s+(\d+)\s+"([^"]+)"/gm)].map((match) => [match[1], match[2].replace(/.*\//, "")]));
       text.split("\n").forEach((line, at) => {
         const entry = /\.entry\s+([\w$]+)/.exec(line);
         if (entry) inKernel = launched.has(`${module} ${entry[1]}`);
-        const location = /^\s*\.loc\s+(\d+)\s+(\d+)/.exec(line);
-        if (location) where = `${files.get(location[1]) || "?"}:${location[2]}`;
+        where = placeOf(line, files, callers) || where;
         const found = inKernel && SYNCHRONISING.exec(line);
         if (!found) return;
         const box = make("input", {type: "checkbox", "data-module": module, "data-line": at + 1});
@@ -113,7 +129,8 @@
   function verdictOf(result) {
     const place = byId("verdict");
     place.hidden = false;
-    const sentences = result.launches.map(({kernel, got, expected}) =>
+    const shown = result.launches.filter(({got}) => got.status !== "finished" || got.cycles !== 0);  // an empty kernel takes no time
+    const sentences = shown.map(({kernel, got, expected}) =>
       got.status === "finished" ? `${kernel}: ${number(got.cycles)} cycles` + (expected && got.cycles !== expected.cycles ? ` (${number(expected.cycles)} in the unchanged run)` : "")
                                 : `${kernel}: stopped with a report`);
     let comparison = "The run is as in the native simulator: the same bits, cycles and reports.";

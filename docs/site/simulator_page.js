@@ -82,7 +82,8 @@ const bwPage = (() => {
     for (const [name, cycles] of Object.entries(warp.stalls)) costs.push([STALLS[name] || name, cycles]);
     for (const wait of warp.waits) {
       const barrier = wait.barrier === undefined ? null : barriers[wait.barrier];
-      const name = barrier && barrier.barrier ? ` ${barrier.barrier}` : "";
+      const stage = barrier && barrier.stages > 1 ? `, stage ${barrier.stage} of ${barrier.stages}` : "";
+      const name = barrier && barrier.barrier_init ? ` initialised at ${barrier.barrier_init}${stage}` : "";
       costs.push([`waits for ${String(wait.for).replace(/_/g, " ")}${name}`, wait.cycles]);
     }
     return costs.filter(([, cycles]) => cycles > 0).sort((a, b) => b[1] - a[1]);
@@ -90,7 +91,7 @@ const bwPage = (() => {
   function showTimes(place, statistics) {
     place.replaceChildren();
     for (const launch of statistics) {
-      if (!launch.warps || launch.warps.length === 0) continue;
+      if (!launch.warps || launch.warps.every((warp) => warp.cycles === 0)) continue;
       const body = make("tbody");
       for (const warp of launch.warps) {
         const costs = costsOf(warp, launch.barriers || []);
@@ -103,11 +104,21 @@ const bwPage = (() => {
     }
   }
 
-  // The first cluster of the last launch, from the lines of BW_SIM_EVENTS: a row a warp, below them copies and MMAs.
+  // The first cluster of the longest launch, from the lines of BW_SIM_EVENTS: a row a warp, below them copies and MMAs.
   const MOST_MARKS = 6000;
+  function longestLaunch(events) {
+    let longest = [], current = [], most = -1;
+    for (const one of events) {
+      if (one.event === "launch") current = [];
+      current.push(one);
+      if (one.event !== "launch_end" || one.cycles <= most) continue;
+      most = one.cycles;
+      longest = current;
+    }
+    return longest.length ? longest : current;
+  }
   function lanesOf(events) {
-    const begin = events.map((one) => one.event).lastIndexOf("launch");
-    const own = events.slice(begin + 1).filter((one) => one.cluster === 0 || one.cluster === undefined);
+    const own = longestLaunch(events).filter((one) => one.rank !== undefined);
     const lanes = new Map();
     const lane = (name) => lanes.get(name) || lanes.set(name, []).get(name);
     const waiting = new Map(), started = new Map();

@@ -96,7 +96,8 @@ class Pages(unittest.TestCase):
         self.run_and_wait()
         self.assertIn("as in the native simulator", self.text("verdict"))
         self.assertIn("No report", self.text("reports"))
-        self.assertIn("waits for mbarrier", self.text("times"))
+        self.assertRegex(self.text("times"), r"waits for mbarrier initialised at ring_of_one.cu:\d+")
+        self.assertGreater(self.page.evaluate("document.querySelectorAll('#timeline rect').length"), 20)
         arrivals = "[...document.querySelectorAll('#lines input')].filter((one) => " \
                    "one.parentElement.textContent.startsWith('mbarrier.arrive.shared'))"
         self.assertGreaterEqual(self.page.evaluate(f"{arrivals}.length"), 1)
