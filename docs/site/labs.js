@@ -1,4 +1,4 @@
-// The labs of chapters 1 to 4 in the page: recorded launches (labs.json, common/tools/site/launches.py) are run
+// The labs in the page: recorded launches (labs.json, common/tools/site/launches.py) are run
 // again in the simulator's worker, as they are or changed.
 "use strict";
 

@@ -1,10 +1,10 @@
 """Launches of the labs for pages: `python3 -m tools.site.launches --output DIR`.
 
-A page has no compiler. So each lab of chapters 1 to 4 runs here once for every choice that it offers,
-and so does every program with the fault of a bug hunt; the simulator writes what the program does with
-the device (BW_SIM_LAUNCHES). The page's simulator runs these launches again. Written are `labs.json`
-(the list), a compressed file of launches for each run, and `sources.json` with the files that reports
-quote.
+A page has no compiler. So each lab of chapters 1 to 4 and 7 runs here once for every choice that it
+offers, and so does every program with the fault of a bug hunt; the simulator writes what the program
+does with the device (BW_SIM_LAUNCHES). The page's simulator runs these launches again. Written are
+`labs.json` (the list), a compressed file of launches for each run, and `sources.json` with the files
+that reports quote.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 from .. import build, chapters, compose, exercises, labs, runs
 from ..errors import WorkbookError
 
-CHAPTERS = (1, 2, 3, 4)
+CHAPTERS = (1, 2, 3, 4, 7)
 INDEX, SOURCES = "labs.json", "sources.json"
 MAGIC = b"BWLNC001"
 _HEAD = struct.Struct("<4s4xQ")
@@ -55,9 +55,11 @@ def write(root, tools, folder, on_progress=None):
     found, sources = [], {}
     for lab in _labs(root):
         for options in _choices(root, tools, lab.program):
+            run = _record(root, tools, folder, sources, lab.program, options, {}, "")
+            if run is None:  # a lab that counts, and launches nothing
+                continue
             found.append({"chapter": lab.chapter.number, "lab": lab.stem, "title": lab.idea,
-                          "source": f"solutions/{lab.chapter.name}/labs/{lab.stem}.cu",
-                          **_record(root, tools, folder, sources, lab.program, options, {}, "")})
+                          "source": f"solutions/{lab.chapter.name}/labs/{lab.stem}.cu", **run})
             _tell(on_progress, found)
     for hunt in _hunts(root):
         with compose.bug(root, hunt, tools) as composed:
@@ -65,10 +67,12 @@ def write(root, tools, folder, on_progress=None):
                 settings = composed.environment(run.program)
                 if run.checks != exercises.CONTRACT:
                     settings["BW_SIM_CHECKS"] = run.checks
+                recorded = _record(root, tools, folder, sources, run.program, run.options, settings,
+                                   f"_{hunt.id}_{number}")
+                if recorded is None:
+                    raise WorkbookError(f"{run.program} of exercise {hunt.id} launches nothing.")
                 found.append({"chapter": hunt.number[0], "lab": "", "title": hunt.title,
-                              "exercise": hunt.id, "source": hunt.bug_file.as_posix(),
-                              **_record(root, tools, folder, sources, run.program, run.options,
-                                        settings, f"_{hunt.id}_{number}")})
+                              "exercise": hunt.id, "source": hunt.bug_file.as_posix(), **recorded})
                 _tell(on_progress, found)
     (folder / INDEX).write_text(json.dumps({"chapters": _titles(), "runs": found}, indent=1) + "\n",
                                 encoding="utf-8")
@@ -97,7 +101,7 @@ def _choices(root, tools, program):
 
 
 def _record(root, tools, folder, sources, program, options, settings, suffix):
-    """Runs a program once; what the index says of the run."""
+    """Runs a program once; what the index says of the run, or None if it does not use the device."""
     name = "_".join([program, *(word.lstrip("-") for word in options)]) + suffix + ".launches.gz"
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "launches"
@@ -107,7 +111,9 @@ def _record(root, tools, folder, sources, program, options, settings, suffix):
                                stderr=subprocess.PIPE, universal_newlines=True, timeout=_SECONDS,
                                check=False)
         if not path.is_file():
-            raise WorkbookError(f"{program} has not used the device.", details=ended.stderr)
+            if ended.returncode:
+                raise WorkbookError(f"{program} fails before its first launch.", details=ended.stderr)
+            return None
         content = without_root(path.read_bytes(), root, sources)
     # Without a time of its making: the same launches give the same file.
     (folder / name).write_bytes(gzip.compress(content, 9, mtime=0))

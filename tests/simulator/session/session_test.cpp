@@ -38,7 +38,8 @@ constexpr const char* kAdd = R"(.version 8.6
 )";
 
 LaunchRequest request(uint64_t address, uint32_t value) {
-  LaunchRequest request{.kernel = "add"};
+  LaunchRequest request;
+  request.kernel = "add";
   request.configuration.block = {32, 1, 1};
   request.arguments.resize(12);
   std::memcpy(request.arguments.data(), &address, sizeof address);
