@@ -102,7 +102,7 @@ class Launches(unittest.TestCase):
             wrong = run("", **dict(settings, BW_SIM_EVENT_CLUSTERS="2-1"))
         self.assertEqual({one["cluster"] for one in events if "warp" in one}, {1, 2})
         self.assertNotEqual(wrong.returncode, 0)
-        self.assertIn('BW_SIM_EVENT_CLUSTERS is "2-1", which is no range', wrong.stderr)
+        self.assertIn('BW_SIM_EVENT_CLUSTERS is "2-1", which is not a range', wrong.stderr)
 
     def test_a_file_that_cannot_be_written_is_refused(self):
         ended = run("/no/such/folder/launches")

@@ -159,8 +159,8 @@ std::string Session::launch(const LaunchRequest& request) {
     // No host can write what its threads wait for.
     while (result.status == RunStatus::waiting) {
       const std::shared_ptr<Grid> grid = result.stuck;
-      const bool is_hopeless = grid->fruitless_cycles() > device_.settings().livelock_cycles;
-      result = is_hopeless ? grid->give_up() : device_.go_on(grid);
+      const bool is_hopeless = grid->idle_cycles() > device_.settings().livelock_cycles;
+      result = is_hopeless ? grid->report_livelock() : device_.resume(grid);
       if (is_hopeless) result.stuck = grid;
     }
     result = explained(std::move(result));
