@@ -25,7 +25,7 @@ def reason_to_skip():
         return (f"{MODULE.relative_to(ROOT)} is not built; `./workbook setup --browser` installs "
                 "Emscripten and builds it")
     if not (shutil.which("node") or shutil.which("nodejs")):
-        return "there is no node"
+        return "node is missing"
     return ""
 
 
@@ -39,7 +39,8 @@ class LabsInTheBrowser(unittest.TestCase):
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                universal_newlines=True, check=False)
         print(ended.stdout)
-        self.assertEqual(ended.returncode, 0)
+        self.assertEqual(ended.returncode, 0, "the module differs from the native simulator; if it is "
+                         "older than the sources, `./workbook setup --browser` builds it again")
 
 
 if __name__ == "__main__":

@@ -139,6 +139,6 @@ if __name__ == "__main__":
         print("SKIPPED: the module is not built; `./workbook setup --browser` builds it")
         sys.exit(77)
     if browser.find() is None:
-        print("SKIPPED: there is no Chromium")
+        print("SKIPPED: Chromium is missing")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1], verbosity=2)
