@@ -148,7 +148,7 @@ def install_site(root, console):
     _install(root, console, ("-r", str(SITE_REQUIREMENTS)), "Installing Sphinx (60 MB)",
              "the Python packages that the site's book is made with (Sphinx, its theme)", "")
     _require(capture([str(_venv(root) / "bin" / "python"), "-c",
-                      "import myst_parser, pydata_sphinx_theme, sphinx, sphinx_copybutton"]),
+                      "import latex2mathml, myst_parser, pydata_sphinx_theme, sphinx_copybutton"]),
              "The Python packages of the site's book were installed but can't be imported. Delete the "
              "folder .workbook/venv and run `./workbook docs`.")
     _mark(root, _pins_of(SITE_REQUIREMENTS))

@@ -7,6 +7,7 @@ import browser
 from support import ROOT
 
 from tools import build, private_env, wheels_for_tests
+from tools.site import toys
 
 OUTPUT = build.SIM.folder(ROOT) / "docs"
 SITE = OUTPUT / "html"
@@ -37,10 +38,7 @@ KINDS = (
     "reference/classbw_1_1ProducerConsumerPipeline.html",
     "reference/annotated.html",
     "reference/files.html",
-    "docs/site/mbarrier.html",
-    "docs/site/operands.html",
-    "docs/site/timeline_chapter1.html",
-    "docs/site/timeline_chapter5.html",
+    *(toy.path for toy in [*toys.load(ROOT), *toys.timelines()]),
     "files/solutions/05_blockwise_fp8_gemm/labs.html",
     "search.html",
 )
@@ -109,6 +107,12 @@ class InABrowser(unittest.TestCase):
                 for dark in (False, True)
             ]
             self.assertNotEqual(*grounds)
+
+    def test_figures_keep_their_own_colours_on_dark_ground(self):
+        page = self.browser.open(SITE / "chapters/04_per_k_contexts/index.html", 900, True)
+        style = "getComputedStyle(document.querySelector('img[src$=\"timeline.svg\"]'))"
+        self.assertEqual(page.evaluate(f"[{style}.filter, {style}.backgroundColor]"),
+                         ["none", "rgba(0, 0, 0, 0)"])
 
     def test_every_control_is_reached_by_tab(self):
         for name in ("docs/site/mbarrier.html", "docs/site/operands.html"):

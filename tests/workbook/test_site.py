@@ -19,13 +19,14 @@ import unittest.mock
 from pathlib import Path
 from urllib.parse import unquote
 
+import contrast
 from site_browser import OUTPUT, SITE, Accessibility, InABrowser  # noqa: F401 (tests)
 from support import ROOT, CheckoutTest
 
-from tools import build, links
+from tools import build, links, private_env
 from tools.console import Console
 from tools.errors import WorkbookError
-from tools.site import command, doxygen, generated, make, pages, recordings
+from tools.site import book, command, doxygen, generated, make, pages, recordings
 from tools.try_exercise import tools_of
 
 SKIPPED = 77
@@ -77,7 +78,11 @@ def every_page():
 
 def article(name):
     """The HTML of a page's text, without its navigation."""
-    text = (SITE / name).read_text(encoding="utf-8")
+    return article_of((SITE / name).read_text(encoding="utf-8"))
+
+
+def article_of(text):
+    """The same of the page's HTML."""
     return text[text.index("<article") : text.index("</article>")]
 
 
@@ -241,6 +246,58 @@ class Recordings(unittest.TestCase):
             )
 
 
+class Book(unittest.TestCase):
+    """Sphinx over a text of our own."""
+
+    def made(self, text, work):
+        book.run(ROOT, Path(work), [pages.Page("README.md", text)], {}, {}, {})
+        return (Path(work) / "book/index.html").read_text(encoding="utf-8")
+
+    def test_formulas_need_no_script(self):
+        with tempfile.TemporaryDirectory() as work:
+            text = self.made("# X\n\n```math\n\\frac{a}{b}\n```\n", work)
+            self.assertRegex(article_of(text), r"<math[^>]*>.*<mfrac>.*<mi>a</mi>.*<mi>b</mi>.*</mfrac>")
+            self.assertNotIn("mathjax", text.lower())
+
+    def test_a_text_that_is_wrong_is_an_error(self):
+        with tempfile.TemporaryDirectory() as work:
+            with self.assertRaises(WorkbookError) as raised:
+                self.made("# X\n\n```{nothing}\n```\n", work)
+            self.assertIn("index.md:3: WARNING", raised.exception.details)
+
+
+class Colours(unittest.TestCase):
+    """docs/site/colours.css."""
+
+    def test_contrast(self):
+        text = (ROOT / "docs/site/colours.css").read_text(encoding="utf-8")
+        blocks = [dict(re.findall(r"--bw-([\w-]+): (#\w{6})", block))
+                  for block in re.findall(r"{([^{}]*--bw-ground:[^{}]*)}", text)]
+        self.assertEqual(len(blocks), 3)
+        self.assertEqual(blocks[1], blocks[2])  # by the system's setting, by the reader's
+        for colours in blocks[:2]:
+            grounds = [name for name in colours if name.endswith(("ground", "raised"))]
+            self.assertEqual(len(grounds), 6)
+            for name in ("ink", "soft", "accent", "good", "warn", "bad"):
+                for ground in grounds:
+                    self.assertGreaterEqual(contrast.ratio(colours[name], colours[ground]),
+                                            contrast.TEXT, (name, ground))
+            for ground in ("ground", "raised"):
+                self.assertGreaterEqual(contrast.ratio(colours["edge"], colours[ground]),
+                                        contrast.OBJECT, ground)
+
+
+class Packages(unittest.TestCase):
+    """The pins of the private environment."""
+
+    def test_lists_agree(self):
+        pins = [dict(line.split("==") for line in path.read_text(encoding="utf-8").splitlines()
+                     if "==" in line)
+                for path in (private_env.GRADING_REQUIREMENTS, private_env.SITE_REQUIREMENTS)]
+        for name in set(pins[0]) & set(pins[1]):
+            self.assertEqual(pins[0][name], pins[1][name], name)
+
+
 class Places(unittest.TestCase):
     """Where links lead."""
 
@@ -270,6 +327,11 @@ class Places(unittest.TestCase):
     def test_out_of_the_site(self):
         for target in ("https://x.y/", "#here", "mailto:x@y"):
             self.assertIsNone(self.leads(target))
+
+    def test_texts_for_excerpts_have_no_marks(self):
+        text = "# A `b`\n\n<!-- x\ny -->\n[c](d) **e**\n## I J\n```cpp\nf;\n```\n| g | h |\n|---|---|\n"
+        self.assertEqual(pages.sections(pages.Page("x.md", text)),
+                         [["a-b", "A b c e"], ["i-j", "I J f; g h"]])
 
     def test_targets_are_not_taken_from_code(self):
         self.assertEqual(pages.link_targets("[a](b) `[c](d)`\n```\n[e](f)\n```\n[broken\nover](g)\n"),

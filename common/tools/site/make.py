@@ -5,6 +5,7 @@ What has not changed since the last time is not made again.
 """
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -86,8 +87,11 @@ def _pages_by_hand(root, tools, site, found, places):
 
 
 def _files(root, site, found):
-    """llms.txt, the texts as they are in the repository, and the figures that they show, in the same
-    folders: the links of the texts work."""
+    """The texts for the search; llms.txt, the texts as they are in the repository, and the figures that
+    they show, in the same folders, so that the links of the texts work."""
+    texts = {page.name: pages.sections(page) for page in found}
+    (site / "docs/site/search_texts.js").write_text(
+        f"window.bwTexts = {json.dumps(texts, ensure_ascii=False)};\n", encoding="utf-8")
     names = {"llms.txt", *(page.path for page in found)}
     names.update(path.relative_to(root).as_posix() for path in (root / codes.PAGES).glob("*.md"))
     for page in found:

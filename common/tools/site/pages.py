@@ -169,12 +169,37 @@ def _below(names, prefix):
     return sorted(name for name in names if name.startswith(prefix))
 
 
+def sections(page):
+    """[[anchor, text without Markdown's marks]]: what the search shows excerpts of. A row of the
+    glossary is a section of its own."""
+    found = [["", ""]]
+    for part in re.split(r"^(?=#+ )", re.sub(r"<!--[\s\S]*?-->", "", page.text), flags=re.M):
+        heading = re.match(r"#+ (.*)", part)
+        found.append([links.slug(heading.group(1)) if heading else "", readable(part)])
+    if page.path == "docs/glossary.md":
+        found += [[row_anchor(plain(re.split(r",| \(", word)[0])), readable(f"{word}: {meaning}")]
+                  for word, meaning in _glossary(page)]
+    return [section for section in found if section[1]]
+
+
+def _glossary(page):
+    """[(word, meaning)]: the cells of the glossary's rows, in Markdown."""
+    return re.findall(r"^\| (.+?) \| (.+) \|$", page.text, re.M)[1:]
+
+
+def readable(text):
+    """A text without Markdown's marks."""
+    text = re.sub(r"^\s*(```|~~~).*$|^\|[-:| ]+\|$|^#+ |^\s*- ", "", text, flags=re.M)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"\s+", " ", re.sub(r"[`*|]+", " ", text)).strip()
+
+
 def words(pages):
     """{page: [[word, anchor]]}: the index of the search. It has the codes of the reports, and the words
     of the glossary with its own rows and with what their last links lead to."""
     found, places = {}, Places([page.path for page in pages], {})
     glossary = next((page for page in pages if page.path == "docs/glossary.md"), None)
-    for cells in re.findall(r"^\| (.+?) \| (.+) \|$", glossary.text if glossary else "", re.M)[1:]:
+    for cells in _glossary(glossary) if glossary else ():
         terms = re.split(r",\s*", plain(re.sub(r"\s*\(.*\)", "", cells[0])))
         targets = link_targets(cells[1])
         explained = [f"{glossary.name}.html#{row_anchor(terms[0])}",

@@ -22,6 +22,7 @@ nitpicky = False
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
 
 myst_heading_anchors = 6
+myst_fence_as_directive = ["math"]  # as GitHub writes formulas
 myst_links_external_new_tab = False
 
 bw_pages = _book["pages"]
@@ -33,18 +34,19 @@ bw_words = _book["words"]
 html_theme = "pydata_sphinx_theme"
 templates_path = [str(Path(__file__).parent / "templates")]
 html_context = {"bw_header": _book["header"], "default_mode": "auto"}
-html_sidebars = {"**": ["sidebar-nav-bs.html"]}
+html_sidebars = {"**": ["sidebar-nav-bs.html"], "search": []}
 html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "collapse_navigation": True,
     "show_toc_level": 2,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
-    "footer_start": [],
-    "footer_end": [],
+    **dict.fromkeys(("navbar_start", "navbar_center", "navbar_end", "navbar_persistent",
+                     "primary_sidebar_end", "footer_start", "footer_end"), []),
     "search_bar_text": "Search the workbook",
     "back_to_top_button": False,
 }
+html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from latex2mathml import converter
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -152,7 +153,15 @@ def _back_links(app, error):
     path.write_text(f"window.bwInTheBook = {json.dumps(found, sort_keys=True)};\n", encoding="utf-8")
 
 
+def _formula(translator, node):
+    """Mathematics as MathML, which browsers draw without a script or the network."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    translator.body.append(converter.convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     for name in ("bw_pages", "bw_documented", "bw_symbols", "bw_extra", "bw_words"):
         app.add_config_value(name, {}, "html", types=(dict, list))
     for transform in (Figures, Words, Literals):
