@@ -357,6 +357,9 @@ def _grade(parser):
 def _setup(parser):
     parser.add_argument("--grading", action="store_true",
                         help="also Dask, with which `grade` uses clusters and survives lost workers")
+    parser.add_argument("--browser", action="store_true",
+                        help="also Emscripten, with which the simulator becomes a module for pages, and "
+                             "that module")
 
 
 GROUPS = (
@@ -396,7 +399,9 @@ GROUPS = (
                 "commands:do_doctor", (("doctor", "exit status 1 if something is missing"),)),
         Command("setup", "Install what is missing on this machine.", "commands:do_setup",
                 (("setup", "install what is missing, build nothing"),
-                 ("setup --grading", "also what `grade` likes to have")), _setup,
+                 ("setup --grading", "also what `grade` likes to have"),
+                 ("setup --browser", "also the simulator for web pages: Emscripten, and its module")),
+                _setup,
                 more="A compiler, CMake, Ninja and libraries come from the distribution's packages. "
                      "Instead of a missing or too old CUDA Toolkit, or of a missing disassembler, "
                      "pinned wheels go into .workbook/. BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup "

@@ -4,8 +4,8 @@ import os
 import re
 import sys
 
-from . import (build, chapters, elf, gpu_report, labs, machine, packages, prebuilt, private_env,
-               schedules, setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
+from . import (browser, build, chapters, elf, gpu_report, labs, machine, packages, prebuilt,
+               private_env, schedules, setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import command as site_command
@@ -35,6 +35,8 @@ def do_setup(root, console, arguments):
         site_command.ensure(root, console)
         if arguments.grading:
             setup.ensure_grading(root, console)
+        if arguments.browser:
+            browser.ensure(root, console, tools)
     console.say(f"Ready: {tools.toolkit.describe()}.")
     return 0
 
@@ -281,6 +283,7 @@ def do_doctor(root, console, _arguments):
     else:
         rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
         rows += _library_rows(root, problems)
+        rows.append(("pages", browser.describe(root)))
     if not toml_text.can_read():
         rows.append(("exercises", "`./workbook next` installs a package that reads them"))
     for name, text in rows:

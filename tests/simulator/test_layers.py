@@ -22,7 +22,11 @@ BELOW = {
     "units": {"base", "isa", "ptx", "schedule", "clock", "machine"},
     "diagnosis": {"base", "isa", "ptx", "schedule", "clock", "machine", "units"},
     "trace": {"base", "isa", "ptx", "schedule", "clock", "machine", "units"},
-    "cudart": {"base", "isa", "ptx", "schedule", "clock", "machine", "units", "diagnosis", "trace"},
+    "session": {"base", "isa", "ptx", "schedule", "clock", "machine", "units", "diagnosis", "trace"},
+    "browser": {"base", "isa", "ptx", "schedule", "clock", "machine", "units", "diagnosis", "trace",
+                "session"},
+    "cudart": {"base", "isa", "ptx", "schedule", "clock", "machine", "units", "diagnosis", "trace",
+               "session"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')

@@ -1,7 +1,5 @@
 #include "common/simulator/base/kept_memory.hpp"
 
-#include <sys/mman.h>
-
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <new>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/base/system.hpp"
 
 namespace bw::sim {
 namespace {
@@ -61,15 +60,8 @@ class Keeper {
   /// Carves memory that was never used.
   void* carve(size_t bytes) {
     if (left_ < bytes) {
-      const size_t wanted = align_up(bytes, kHugePageBytes);
-      // A page longer, so that it can begin at a large page.
-      void* const mapped = mmap(nullptr, wanted + kHugePageBytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (mapped == MAP_FAILED) throw std::bad_alloc();
-      next_ = reinterpret_cast<std::byte*>(
-          align_up(reinterpret_cast<uintptr_t>(mapped), kHugePageBytes));
-      left_ = wanted;
-      madvise(next_, wanted, MADV_HUGEPAGE);  // may fail: a host need not have them
+      left_ = align_up(bytes, kHugePageBytes);
+      next_ = system::take_large_pages(left_, kHugePageBytes);
     }
     left_ -= bytes;
     return next_ + left_;

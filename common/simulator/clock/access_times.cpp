@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 
 namespace bw::sim::access_times {
@@ -181,10 +182,10 @@ class LineList {
     if (lanes.base != nullptr) {
       const size_t span = lanes.stride_bytes != 0 ? size_t{lanes.bytes} * kWarpLanes : lanes.bytes;
       is_run = true;
-      add(reinterpret_cast<uint64_t>(lanes.base), span);
+      add(device_address(lanes.base), span);
     } else {
       for (const int lane : lanes_of(lanes.active))
-        add(reinterpret_cast<uint64_t>(lanes.own[lane]), lanes.bytes);
+        add(device_address(lanes.own[lane]), lanes.bytes);
     }
   }
   [[nodiscard]] Sectors* begin() { return lines_.data(); }

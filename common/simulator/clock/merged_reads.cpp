@@ -33,7 +33,8 @@ void MergedReads::count(const TimingTable& times, Cycle until) {
     port.saved_bytes *= kCountedBefore;
   }
   const L2Read* first = nullptr;
-  for (const L2Read& read : std::span(reads_.begin(), end)) {
+  const std::span<const L2Read> counted(reads_.data(), static_cast<size_t>(end - reads_.begin()));
+  for (const L2Read& read : counted) {
     if (read.port >= ports_.size()) ports_.resize(read.port + 1);
     ports_[read.port].asked_bytes += read.bytes;
     if (first != nullptr && read.key == first->key && read.port == first->port &&

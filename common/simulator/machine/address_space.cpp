@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
@@ -290,7 +291,7 @@ std::byte* resolve_global(const Site& site, uint64_t address, size_t bytes, Acce
                 .section = kNotFromPtxIsa,
                 .device_error = DeviceError::illegal_address});
   }
-  return reinterpret_cast<std::byte*>(address);
+  return host_pointer(address);
 }
 
 std::byte* resolve(const Site& site, AddressSpace space, uint64_t address, size_t bytes,

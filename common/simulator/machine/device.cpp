@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/address_space.hpp"
@@ -88,11 +89,11 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   }
   const uint64_t buffer = memory_.parameter_buffer();
   for (size_t i = 0; i < parameters.size(); ++i)
-    std::memcpy(reinterpret_cast<std::byte*>(buffer + parameters[i].offset_bytes), arguments[i],
+    std::memcpy(host_pointer(buffer + parameters[i].offset_bytes), arguments[i],
                 parameters[i].size_bytes);
   const auto grid = std::make_shared<Grid>(*this, kernel, configuration, buffer);
   if (configuration.may_wait) {
-    const auto* const values = reinterpret_cast<const std::byte*>(buffer);
+    const std::byte* const values = host_pointer(buffer);
     grid->parameters().assign(values, values + kernel.parameter_bytes());
   }
   return run(grid);
@@ -101,7 +102,7 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
 LaunchResult Device::resume(const std::shared_ptr<Grid>& grid) {
   // Another launch may have used the one buffer since.
   std::copy(grid->parameters().begin(), grid->parameters().end(),
-            reinterpret_cast<std::byte*>(memory_.parameter_buffer()));
+            host_pointer(memory_.parameter_buffer()));
   return run(grid);
 }
 

@@ -1,14 +1,15 @@
 #include "common/simulator/machine/device_memory.hpp"
 
-#include <sys/mman.h>
-
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/base/system.hpp"
 
 namespace bw::sim {
 namespace {
@@ -24,23 +25,28 @@ constexpr size_t kLargestPoisonedBytes = size_t{64} << 20;
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
-  void* const hint = reinterpret_cast<void*>(kPreferredBase);  // a hint only: another one works too
-  void* const range = mmap(hint, capacity_bytes_, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (range == MAP_FAILED) {
+DeviceMemory::DeviceMemory(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
+  std::byte* const range =
+      capacity_bytes_ > SIZE_MAX
+          ? nullptr
+          : system::reserve(static_cast<size_t>(capacity_bytes_), kPreferredBase);
+  if (range == nullptr) {
     throw SimulationError(
         Report{.code = FaultCode::address_space_reservation,
                .what = fmt::format("cannot reserve {} GB of address space for device memory",
                                    capacity_bytes_ >> 30),
                .fix = "set BW_SIM_MEMORY_GB to a smaller number"});
   }
-  base_ = reinterpret_cast<uint64_t>(range);
+  if constexpr (!kSharesAddresses)
+    device_memory_distance = kPreferredBase - reinterpret_cast<uintptr_t>(range);
+  base_ = device_address(range);
   holes_.emplace(base_, capacity_bytes_);
   parameter_buffer_ = allocate(kParameterBufferBytes, "kernel parameters", kGuardBytes, false);
 }
 
-DeviceMemory::~DeviceMemory() { munmap(reinterpret_cast<void*>(base_), capacity_bytes_); }
+DeviceMemory::~DeviceMemory() {
+  system::release(host_pointer(base_), static_cast<size_t>(capacity_bytes_));
+}
 
 uint64_t DeviceMemory::allocate(size_t size_bytes, std::string description, size_t alignment_bytes,
                                 bool writable) {
@@ -55,7 +61,7 @@ uint64_t DeviceMemory::allocate(size_t size_bytes, std::string description, size
     if (address > start) holes_.emplace(start, address - start);
     if (end < start + length) holes_.emplace(end, start + length - end);
     if (size_bytes <= kLargestPoisonedBytes)
-      std::memset(reinterpret_cast<void*>(address), kPoison, size_bytes);
+      std::memset(host_pointer(address), kPoison, size_bytes);
     used_bytes_ += size_bytes;
     allocations_.emplace(address,
                          Allocation{address, size_bytes, writable, std::move(description)});
@@ -78,7 +84,7 @@ bool DeviceMemory::free(uint64_t address) {
   // Give whole pages back to the host, so that a long program's memory does not grow.
   const uint64_t first_page = align_up(start, kGuardBytes);
   if (end > first_page)
-    madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
+    system::discard(host_pointer(first_page), static_cast<size_t>(end - first_page));
   auto after = holes_.lower_bound(start);
   if (after != holes_.end() && after->first == end) {
     end += after->second;

@@ -2,9 +2,8 @@
 /// \file
 /// Global memory: allocations in one reserved range of the host's address space.
 ///
-/// A device address is the host address of the same byte, so copies and units work on plain
-/// pointers. The range has a fixed address when the host allows it, so addresses in reports are the
-/// same in every run.
+/// Copies and units work on plain pointers to it (base/device_address.hpp). The range has a fixed
+/// address when the host allows it, so addresses in reports are the same in every run.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +30,7 @@ struct Allocation {
 class DeviceMemory {
  public:
   /// For this many bytes of address space.
-  explicit DeviceMemory(size_t capacity_bytes);
+  explicit DeviceMemory(uint64_t capacity_bytes);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -56,8 +55,10 @@ class DeviceMemory {
   /// The closest allocation below the address for messages, or nullptr.
   [[nodiscard]] const Allocation* nearest_below(uint64_t address) const;
 
+  /// What is allocated, by start address.
+  [[nodiscard]] const std::map<uint64_t, Allocation>& allocations() const { return allocations_; }
   /// Bytes of the address space.
-  [[nodiscard]] size_t capacity_bytes() const { return capacity_bytes_; }
+  [[nodiscard]] uint64_t capacity_bytes() const { return capacity_bytes_; }
   /// Bytes that are allocated.
   [[nodiscard]] size_t used_bytes() const { return used_bytes_; }
   /// Address of a launch's parameters; one buffer, because launches are serialised.
@@ -68,11 +69,11 @@ class DeviceMemory {
  private:
   uint64_t base_ = 0;
   uint64_t parameter_buffer_ = 0;
-  size_t capacity_bytes_ = 0;
+  uint64_t capacity_bytes_ = 0;
   size_t used_bytes_ = 0;
   std::map<uint64_t, Allocation> allocations_;  ///< by start address
   std::deque<Allocation> freed_;                ///< the latest first, kMostFreedKept at most
-  std::map<uint64_t, size_t> holes_;            ///< free ranges by start address
+  std::map<uint64_t, uint64_t> holes_;          ///< free ranges by start address
   mutable std::mutex mutex_;
 };
 

@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/clock/free_places.hpp"
 #include "common/simulator/clock/l2_launch.hpp"
@@ -196,7 +197,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   if (c.cooperative) {
     workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");
     const auto size = static_cast<uint32_t>(kWorkspaceBytes);
-    auto* const workspace = reinterpret_cast<std::byte*>(workspace_address_);
+    std::byte* const workspace = host_pointer(workspace_address_);
     std::memset(workspace, 0, kWorkspaceBytes);
     std::memcpy(workspace, &size, sizeof size);
   }

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/simulator/machine/core_set.hpp"
+#include "common/simulator/base/system.hpp"
 
 namespace bw::sim {
 
@@ -51,8 +51,8 @@ class HostPool {
 
  private:
   void call(const std::function<void(uint32_t)>& task, uint32_t index) const {
-    std::optional<CoreSet::Pin> pin;
-    if (pinned_) pin.emplace(cores_, index);
+    std::optional<system::CorePin> pin;
+    if (pinned_) pin.emplace(index);
     task(index);
   }
 
@@ -73,7 +73,6 @@ class HostPool {
     }
   }
 
-  CoreSet cores_;
   bool pinned_;
   std::vector<std::thread> workers_;
   std::mutex mutex_;

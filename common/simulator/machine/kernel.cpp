@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/clock/issue_latencies.hpp"
 #include "common/simulator/machine/address_space.hpp"
@@ -37,7 +38,7 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDes
           .fix = "raise BW_SIM_MEMORY_GB"});
     }
     addresses_[variable->name] = address;
-    auto* const target = reinterpret_cast<std::byte*>(address);
+    std::byte* const target = host_pointer(address);
     std::memset(target, 0, variable->size_bytes);
     if (!variable->initial.empty())
       std::memcpy(target, variable->initial.data(), variable->initial.size());
@@ -48,9 +49,8 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDes
       const uint64_t address = function ? *function : variable_address(relocation.symbol);
       const uint64_t value =
           (address + static_cast<uint64_t>(relocation.addend)) >> relocation.shift_bits;
-      std::memcpy(
-          reinterpret_cast<std::byte*>(addresses_[variable->name] + relocation.offset_bytes),
-          &value, std::min(relocation.size_bytes, sizeof value));
+      std::memcpy(host_pointer(addresses_[variable->name] + relocation.offset_bytes), &value,
+                  std::min(relocation.size_bytes, sizeof value));
     }
   }
 }

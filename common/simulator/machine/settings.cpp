@@ -145,8 +145,8 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   settings.sm_count = settings.machine->sm_count;
   settings.sm_count =
       static_cast<uint32_t>(read_number("BW_SIM_SMS", settings.sm_count, 1, kMostSms));
-  settings.memory_bytes =
-      read_number("BW_SIM_MEMORY_GB", settings.memory_bytes >> 30, 1, kMostGigabytes) << 30;
+  const uint64_t gigabytes = read_number("BW_SIM_MEMORY_GB", 0, 1, kMostGigabytes);
+  if (gigabytes != 0) settings.memory_bytes = gigabytes << 30;
   settings.livelock_cycles =
       read_number("BW_SIM_LIVELOCK_CYCLES", settings.livelock_cycles, 1000, kMostCycles);
   settings.cycle_limit = read_number("BW_SIM_CYCLE_LIMIT", settings.cycle_limit, 0, kMostCycles);

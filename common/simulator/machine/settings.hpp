@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/event_number.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 #include "common/simulator/isa/machine_description.hpp"
@@ -47,7 +48,8 @@ struct Settings {
   bool pin_threads = false;     ///< a core for each host thread (BW_SIM_PIN_THREADS=1)
   const MachineDescription* machine = machines().data();  ///< BW_SIM_MACHINE
   uint32_t sm_count = machine->sm_count;                  ///< BW_SIM_SMS
-  size_t memory_bytes = size_t{64} << 30;   ///< address space of device memory (BW_SIM_MEMORY_GB)
+  /// Address space of device memory (BW_SIM_MEMORY_GB). A host with small pointers has less of it.
+  uint64_t memory_bytes = uint64_t{kSharesAddresses ? 65536u : 512u} << 20;
   Strictness strictness = Strictness::isa;  ///< BW_SIM_STRICTNESS=isa|hardware
   Checks checks = Checks::contract;         ///< BW_SIM_CHECKS=off|contract|races
   /// Reads of device memory that nothing has written are faults (BW_SIM_MEMORY_CHECKS=unwritten).

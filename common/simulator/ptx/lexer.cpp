@@ -4,6 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <limits>
+#include <locale>
+#include <sstream>
 #include <string>
 
 #include <fmt/core.h>
@@ -142,13 +144,25 @@ Token Lexer::lex_hex_float(size_t digits, TokenKind kind) {
 }
 
 Token Lexer::lex_decimal_float() {
+  // Not every standard library has std::from_chars for double; a stream of the classic locale
+  // rounds just as well.
+  size_t digits = 0;
+  bool is_zero = true;
+  for (; is_class(at(digits), kDigit) || at(digits) == '.'; ++digits)
+    is_zero = is_zero && (at(digits) == '0' || at(digits) == '.');
+  if (at(digits) == 'e' || at(digits) == 'E') {
+    ++digits;
+    if (at(digits) == '+' || at(digits) == '-') ++digits;
+    while (is_class(at(digits), kDigit)) ++digits;
+  }
   double number = 0;
-  const char* first = text_.data() + offset_;
-  const char* last = text_.data() + text_.size();
-  const auto [stop, error] = std::from_chars(first, last, number);
-  const auto end = static_cast<size_t>(stop - text_.data());
-  Token token = finish(TokenKind::f64_literal, end_of_name(end));
-  if (error != std::errc{} || token.text.size() != static_cast<size_t>(stop - first)) {
+  std::istringstream stream{std::string(text_.substr(offset_, digits))};
+  stream.imbue(std::locale::classic());
+  stream >> number;
+  const bool is_number = !stream.fail() && stream.peek() == std::istringstream::traits_type::eof();
+  const bool is_in_range = is_number && (number != 0 || is_zero);
+  Token token = finish(TokenKind::f64_literal, end_of_name(offset_ + digits));
+  if (!is_in_range || token.text.size() != digits) {
     source_.fail(token.position, "`" + std::string(token.text) + "` is not a number",
                  "a decimal floating-point literal in the range of a double, such as 1.5e-3");
   }

@@ -1,5 +1,7 @@
 /// \file
 /// Declarations of variables in every state space, and of registers.
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -11,7 +13,8 @@ namespace bw::sim::ptx {
 namespace {
 
 /// Larger than any device memory: keeps sizes from overflowing.
-constexpr size_t kMaximumVariableBytes = size_t{1} << 48;
+constexpr auto kMaximumVariableBytes =
+    static_cast<size_t>(std::min<uint64_t>(uint64_t{1} << 48, SIZE_MAX));
 /// No function approaches this; it bounds the cost of `.reg .b32 %r<4000000000>`.
 constexpr uint64_t kMaximumRegisters = 4'000'000;
 
@@ -135,11 +138,12 @@ std::vector<size_t> Parser::parse_extents(const Declaration& declaration, std::s
     size_t extent = 0;
     if (!is("]")) {
       const Token token = current_;
-      extent = parse_constant().value;
-      if (extent == 0 || extent > kMaximumVariableBytes) {
+      const uint64_t count = parse_constant().value;
+      if (count == 0 || count > kMaximumVariableBytes) {
         fail_at(token, "`" + std::string(name) + "` has an impossible array size",
                 "a number of elements from 1 to 2^48");
       }
+      extent = static_cast<size_t>(count);
     } else if (!extents.empty()) {
       fail_unexpected("a size: only the first dimension of an array may be open");
     }

@@ -10,6 +10,7 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/trace/event_lines.hpp"
 #include "common/simulator/trace/places.hpp"
+#include "common/simulator/trace/recording_file.hpp"
 
 namespace bw::sim::trace {
 namespace {
@@ -49,8 +50,9 @@ RowKinds selected_kinds(std::string_view names) {
   return kinds;
 }
 
-EventLog::EventLog(const std::string& path, std::string_view kinds)
+EventLog::EventLog(const std::string& path, std::string_view kinds, std::string_view clusters)
     : kinds_(selected_kinds(kinds)), file_(std::fopen(path.c_str(), "w")) {
+  read_window("BW_SIM_EVENT_CLUSTERS", clusters, first_cluster_, last_cluster_);
   if (file_ == nullptr)
     refuse(FaultCode::output_file,
            "the file " + path +
@@ -62,7 +64,9 @@ std::unique_ptr<EventLog> EventLog::from_environment() {
   const char* const path = std::getenv("BW_SIM_EVENTS");
   if (path == nullptr || *path == '\0') return nullptr;
   const char* const kinds = std::getenv("BW_SIM_EVENT_KINDS");
-  return std::make_unique<EventLog>(path, kinds == nullptr ? "" : kinds);
+  const char* const clusters = std::getenv("BW_SIM_EVENT_CLUSTERS");
+  return std::make_unique<EventLog>(path, kinds == nullptr ? "" : kinds,
+                                    clusters == nullptr ? "" : clusters);
 }
 
 void EventLog::write(std::string_view fields) {
@@ -72,6 +76,7 @@ void EventLog::write(std::string_view fields) {
 void EventLog::on_launch(Grid& grid) { write(launch_fields(grid, launches_)); }
 
 std::unique_ptr<Observer> EventLog::observe(Cluster& cluster) {
+  if (cluster.index() < first_cluster_ || cluster.index() > last_cluster_) return nullptr;
   // The cluster may be gone when it ends; its kernel is not.
   auto recorder = std::make_unique<Recorder>(
       cluster, kinds_, window_,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,10 +27,12 @@ namespace bw::sim::trace {
 class EventLog final : public LaunchObserver {
  public:
   /// Creates (or empties) the file. Throws SimulationError{launch} if that is not possible, and for
-  /// unknown names in `kinds` (see selected_kinds).
-  EventLog(const std::string& path, std::string_view kinds);
+  /// unknown names in `kinds` (see selected_kinds). `clusters` of each launch are logged: "A-B",
+  /// "A", or "" for all.
+  EventLog(const std::string& path, std::string_view kinds, std::string_view clusters = {});
 
-  /// The log that BW_SIM_EVENTS (a file) and BW_SIM_EVENT_KINDS request, or nullptr.
+  /// The log that BW_SIM_EVENTS (a file), BW_SIM_EVENT_KINDS and BW_SIM_EVENT_CLUSTERS request, or
+  /// nullptr.
   [[nodiscard]] static std::unique_ptr<EventLog> from_environment();
 
   /// A launch begins.
@@ -47,6 +50,8 @@ class EventLog final : public LaunchObserver {
   RowKinds kinds_;
   RecordingWindow window_;  ///< everything
   std::unique_ptr<std::FILE, Close> file_;
+  uint64_t first_cluster_ = 0;
+  uint64_t last_cluster_ = std::numeric_limits<uint64_t>::max();
   uint64_t launches_ = 0;
 };
 

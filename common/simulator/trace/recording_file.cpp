@@ -33,22 +33,6 @@ constexpr uint64_t kMostRows = 2'000'000;
   throw SimulationError(Report{.code = code, .what = std::move(what), .fix = std::move(fix)});
 }
 
-/// Reads "A-B" or "A"; leaves the bounds unchanged for "".
-void read_window(std::string_view name, std::string_view text, uint64_t& first, uint64_t& last) {
-  if (text.empty()) return;
-  const char* const end = text.data() + text.size();
-  const auto low = std::from_chars(text.data(), end, first);
-  auto high = low;
-  last = first;
-  if (low.ec == std::errc{} && low.ptr != end && *low.ptr == '-')
-    high = std::from_chars(low.ptr + 1, end, last);
-  if (low.ec != std::errc{} || high.ec != std::errc{} || high.ptr != end || first > last)
-    refuse_file(
-        FaultCode::setting_invalid,
-        fmt::format("the environment variable {} is \"{}\", which is not a range", name, text),
-        "write the first and the last number, 3-5, or one number");
-}
-
 const char* type_name(FieldType type) {
   constexpr const char* kNames[] = {"number", "boolean", "name",   "text",
                                     "ranges", "signals", "numbers"};
@@ -88,6 +72,21 @@ std::string numbers_json(Numbers... numbers) {
 }
 
 }  // namespace
+
+void read_window(std::string_view name, std::string_view text, uint64_t& first, uint64_t& last) {
+  if (text.empty()) return;
+  const char* const end = text.data() + text.size();
+  const auto low = std::from_chars(text.data(), end, first);
+  auto high = low;
+  last = first;
+  if (low.ec == std::errc{} && low.ptr != end && *low.ptr == '-')
+    high = std::from_chars(low.ptr + 1, end, last);
+  if (low.ec != std::errc{} || high.ec != std::errc{} || high.ptr != end || first > last)
+    refuse_file(
+        FaultCode::setting_invalid,
+        fmt::format("the environment variable {} is \"{}\", which is not a range", name, text),
+        "write the first and the last number, 3-5, or one number");
+}
 
 RecordingFile::RecordingFile(const std::string& path, std::string_view clusters,
                              std::string_view cycles)

@@ -26,6 +26,10 @@
 
 namespace bw::sim::trace {
 
+/// Reads "A-B" or "A", the setting `name`; leaves the bounds unchanged for "". Throws
+/// SimulationError{launch} for anything else.
+void read_window(std::string_view name, std::string_view text, uint64_t& first, uint64_t& last);
+
 /// Records every launch of a device into a file. Clusters are in ascending order.
 class RecordingFile final : public LaunchObserver {
  public:

@@ -6,10 +6,10 @@ import os
 import shutil
 import webbrowser
 
-from .. import build, packages, private_env, setup
+from .. import browser, build, packages, private_env, setup
 from ..errors import WorkbookError
 from ..workspace import prepare
-from . import doxygen, make
+from . import doxygen, launches, make
 
 _OPENERS = ("xdg-open", "sensible-browser", "x-www-browser")
 ADDRESS = "127.0.0.1"
@@ -18,9 +18,15 @@ ADDRESS = "127.0.0.1"
 def do_docs(root, console, arguments):
     """Makes the site in build/docs and says where it is."""
     _install(root, console)
-    tools = prepare(root, console, build.SIM, make.targets(), "Building what the site shows")
+    runs_labs = browser.is_built(root)
+    targets = make.targets() + (launches.programs(root) if runs_labs else [])
+    tools = prepare(root, console, build.SIM, targets, "Building what the site shows")
     with console.step("Making the site"):
         first = make.make(root, tools, root / "build" / "docs")
+    if runs_labs:
+        with console.step("Recording the labs for the pages that run them"):
+            launches.write(root, tools, build.SIM.folder(root) / "browser")
+        browser.copy_for_site(root, first.parent / "docs/site/simulator")
     if arguments.serve is not None:
         return _serve(first.parent, arguments.serve, console)
     print(first)

@@ -103,6 +103,10 @@ std::unique_ptr<ptx::Module> parse_image(const Image& image, const MachineDescri
   return ptx::link(std::move(modules), image.name);
 }
 
+std::string image_ptx(const Image& image, const MachineDescription& machine) {
+  return image.text.empty() ? ptx_of(image.data, machine, image.name) : image.text;
+}
+
 void add_targets(const Image& image, std::vector<PtxTarget>& targets) {
   if (!image.text.empty()) {
     targets.push_back(target_of_text(image.text));

@@ -16,6 +16,9 @@ namespace bw::sim::cudart {
 [[nodiscard]] std::unique_ptr<ptx::Module> parse_image(const Image& image,
                                                        const MachineDescription& machine);
 
+/// That PTX as text, of an image that is not linked from object files.
+[[nodiscard]] std::string image_ptx(const Image& image, const MachineDescription& machine);
+
 /// Adds what an image's PTX was compiled for; nothing of a damaged one.
 void add_targets(const Image& image, std::vector<PtxTarget>& targets);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/cudart/runtime/launch_file.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -39,7 +40,9 @@ ReplacementPtx::ReplacementPtx() {
 void ReplacementPtx::load(Device& device) {
   while (modules_.size() < files_.size()) {
     const std::string& path = files_[modules_.size()];
-    modules_.push_back(&device.load(read_file(path), path));
+    const std::string text = read_file(path);
+    modules_.push_back(&device.load(text, path));
+    if (LaunchFile* const file = LaunchFile::instance()) file->note_module(*modules_.back(), text);
   }
 }
 

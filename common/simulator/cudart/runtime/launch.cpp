@@ -9,6 +9,7 @@
 
 #include "common/simulator/cudart/runtime/api.hpp"
 #include "common/simulator/cudart/runtime/host_races.hpp"
+#include "common/simulator/cudart/runtime/launch_file.hpp"
 #include "common/simulator/cudart/runtime/reporting.hpp"
 #include "common/simulator/cudart/runtime/streams.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
@@ -88,6 +89,8 @@ LaunchResult begin(Runtime& runtime, const KernelOperation& operation,
     arguments.push_back(operation.arguments.data() + parameter.offset_bytes);
   runtime.replacement().note_launch(kernel, function.replaced);
   note_launch(runtime, operation);
+  if (LaunchFile* const file = LaunchFile::instance())
+    file->begin_launch(kernel, configuration, operation.arguments);
   return runtime.device().launch(kernel, configuration, arguments);
 }
 
@@ -123,6 +126,7 @@ cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
   const LaunchResult result = operation.waiting != nullptr
                                   ? runtime.device().resume(operation.waiting)
                                   : begin(runtime, operation, options);
+  if (LaunchFile* const file = LaunchFile::instance()) file->end_launch(result);
   operation.waiting = result.status == RunStatus::waiting ? result.stuck : nullptr;
   if (operation.waiting != nullptr) return cudaSuccess;
   explained(result);

@@ -10,6 +10,7 @@
 
 #include "common/simulator/cudart/runtime/host_races.hpp"
 #include "common/simulator/cudart/runtime/launch.hpp"
+#include "common/simulator/cudart/runtime/launch_file.hpp"
 #include "common/simulator/cudart/runtime/streams.hpp"
 
 namespace bw::sim::cudart {
@@ -54,6 +55,7 @@ Outcome run(Runtime& runtime, RecordOperation& recording) {
   event->reached = recording.record;
   event->time = runtime.device().clock();
   runtime.device().take_time();
+  if (LaunchFile* const file = LaunchFile::instance()) file->note_timestamp();
   return {};
 }
 

@@ -41,7 +41,4 @@ class ReportFile {
   bool is_complete_ = true;  ///< no error was left out
 };
 
-/// A report as a JSON object. `count`: how often there was reason for it.
-[[nodiscard]] std::string report_json(const Report& report, uint64_t count);
-
 }  // namespace bw::sim::cudart

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "common/simulator/base/report_text.hpp"
+#include "common/simulator/cudart/runtime/launch_file.hpp"
 #include "common/simulator/cudart/runtime/report_file.hpp"
 #include "common/simulator/machine/ignored_codes.hpp"
 
@@ -67,6 +68,7 @@ void begin_reports() {
 
 void show(const Report& report) {
   print(report);
+  if (LaunchFile* const file = LaunchFile::instance()) file->note_report(report);
   in_file([&](ReportFile& file) { file.add(report); });
 }
 
@@ -80,7 +82,9 @@ void show_warnings(std::vector<Warning>& warnings) {
     }
     const size_t before = told->size();
     merge(*told, {warning});
-    if (told->size() != before) print(warning.report);
+    if (told->size() == before) continue;
+    print(warning.report);
+    if (LaunchFile* const file = LaunchFile::instance()) file->note_report(warning.report);
   }
   warnings.clear();
   in_file([&](ReportFile& file) { file.set_warnings(*told); });

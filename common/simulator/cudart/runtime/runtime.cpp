@@ -13,14 +13,10 @@
 
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/cudart/image/image.hpp"
+#include "common/simulator/cudart/runtime/launch_file.hpp"
 #include "common/simulator/cudart/runtime/reporting.hpp"
-#include "common/simulator/diagnosis/explain.hpp"
-#include "common/simulator/diagnosis/exploration/watch.hpp"
-#include "common/simulator/diagnosis/unwritten_memory.hpp"
 #include "common/simulator/machine/ignored_codes.hpp"
-#include "common/simulator/trace/event_log.hpp"
-#include "common/simulator/trace/recording_file.hpp"
-#include "common/simulator/trace/statistics_file.hpp"
+#include "common/simulator/session/equip.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::cudart {
@@ -93,21 +89,10 @@ Device& Runtime::device() {
     try {
       device_ =
           std::make_unique<Device>(Settings::from_environment(fitting_machine()), all_units());
-      watch(*device_);
-      if (device_->settings().checks_unwritten) {
-        auto observer = std::make_unique<UnwrittenMemory>();
-        written_ = &observer->bytes();
-        device_->observe(std::move(observer));
-      }
-      auto log = trace::EventLog::from_environment();
-      auto file = trace::RecordingFile::from_environment();
-      auto statistics = trace::StatisticsFile::from_environment();
-      records_launches_ = log != nullptr || file != nullptr || statistics != nullptr;
-      if (log) device_->observe(std::move(log));
-      if (file) device_->observe(std::move(file));
-      if (statistics) device_->observe(std::move(statistics));
-      if (auto exploration = exploration::ExplorationWatch::from_environment())
-        device_->observe(std::move(exploration));
+      const session::Equipment equipment = session::equip(*device_);
+      written_ = equipment.written;
+      records_launches_ = equipment.records_launches;
+      if (LaunchFile* const file = LaunchFile::instance()) file->begin(*device_);
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be allocated: the program can't
       // continue without a device.
@@ -185,6 +170,8 @@ Function* Runtime::find_function(Image& image, const std::string& name) {
 LoadedModule& Runtime::module(Image& image) {
   if (image.module != nullptr) return *image.module;
   image.module = &device().load(parse_image(image, *device().settings().machine));
+  if (LaunchFile* const file = LaunchFile::instance(); file != nullptr && image.objects.empty())
+    file->note_module(*image.module, image_ptx(image, *device().settings().machine));
   for (const Image::ManagedVariable& variable : image.managed) {
     *variable.host_pointer = reinterpret_cast<void*>(image.module->variable_address(variable.name));
   }
@@ -211,6 +198,8 @@ uint64_t Runtime::allocate(size_t size_bytes, cudaMemoryType type, unsigned flag
   const uint64_t address = device().memory().allocate(size_bytes, description);
   if (address == 0) return 0;
   allocations_[address] = {address, size_bytes, type, flags};
+  if (LaunchFile* const file = LaunchFile::instance())
+    file->note_allocation(address, size_bytes, description);
   // The host may write memory that it shares without a word.
   if (written_ != nullptr && type == cudaMemoryTypeDevice) written_->add(address, size_bytes);
   return address;
@@ -223,12 +212,15 @@ bool Runtime::release(uint64_t address, bool host_memory) {
     return false;
   allocations_.erase(found);
   if (written_ != nullptr) written_->remove(address);
+  if (LaunchFile* const file = LaunchFile::instance()) file->note_free(address);
   return device().memory().free(address);
 }
 
 bool Runtime::register_host(uint64_t address, size_t size_bytes, unsigned flags) {
   const std::string description = fmt::format("cudaHostRegister of {} bytes", size_bytes);
   if (!device().memory().adopt(address, size_bytes, description)) return false;
+  if (LaunchFile* const file = LaunchFile::instance())
+    file->give_up("the program registers memory of the host's");
   allocations_[address] = {address, size_bytes, cudaMemoryTypeHost, flags, true};
   return true;
 }
@@ -265,6 +257,7 @@ void Runtime::release_all() {
       device().memory().forget(address);
     else
       device().memory().free(address);
+    if (LaunchFile* const file = LaunchFile::instance()) file->note_free(address);
   }
   allocations_.clear();
 }

@@ -13,6 +13,7 @@
 #include "common/simulator/cudart/graph/capture.hpp"
 #include "common/simulator/cudart/runtime/api.hpp"
 #include "common/simulator/cudart/runtime/host_races.hpp"
+#include "common/simulator/cudart/runtime/launch_file.hpp"
 #include "common/simulator/cudart/runtime/reporting.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/grid.hpp"
@@ -231,6 +232,7 @@ cudaError_t wait_until(Runtime& runtime, const std::function<bool()>& done) {
     if (runtime.sticky_error != cudaSuccess) return runtime.sticky_error;
   }
   runtime.device().become_idle();
+  if (LaunchFile* const file = LaunchFile::instance()) file->note_idle();
   return std::exchange(work().late_error, cudaSuccess);
 }
 

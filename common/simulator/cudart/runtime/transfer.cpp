@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/cudart/runtime/launch_file.hpp"
 #include "common/simulator/cudart/runtime/runtime.hpp"
 #include "common/simulator/diagnosis/written_bytes.hpp"
 
@@ -86,6 +87,7 @@ void note_write(Runtime& runtime, const std::byte* first, size_t bytes) {
   const auto address = reinterpret_cast<uint64_t>(first);
   if (!runtime.device().memory().in_arena(address)) return;
   if (L2Cache* const cache = runtime.device().l2_cache()) cache->write(address, bytes);
+  if (LaunchFile* const file = LaunchFile::instance()) file->note_copy(address, bytes);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class AccessorTable {
  public:
   /// The number of an accessor; the same for the same one.
   [[nodiscard]] uint32_t number(const Accessor& accessor) {
-    Cached& cached = cache_[Hash{}(accessor) >> kCacheShift];
+    Cached& cached = cache_[static_cast<size_t>(mixed(accessor) >> kCacheShift)];
     if (cached.number != kNone && accessors_[cached.number] == accessor) return cached.number;
     const auto [found, is_new] =
         numbers_.try_emplace(accessor, static_cast<uint32_t>(accessors_.size()));
@@ -101,13 +101,16 @@ class AccessorTable {
   [[nodiscard]] const Accessor& operator[](uint32_t number) const { return accessors_[number]; }
 
  private:
+  static uint64_t mixed(const Accessor& accessor) {
+    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ull;
+    const uint64_t place = reinterpret_cast<uintptr_t>(accessor.instruction);
+    const uint64_t bits = uint64_t{accessor.agent} << 8 | uint64_t{accessor.is_async} << 4 |
+                          uint64_t{accessor.writes} << 3 | static_cast<uint64_t>(accessor.proxy);
+    return (place * kFactor ^ bits) * kFactor;
+  }
   struct Hash {
     size_t operator()(const Accessor& accessor) const {
-      constexpr size_t kFactor = 0x9e3779b97f4a7c15ull;
-      const auto place = reinterpret_cast<size_t>(accessor.instruction);
-      const size_t bits = size_t{accessor.agent} << 8 | size_t{accessor.is_async} << 4 |
-                          size_t{accessor.writes} << 3 | static_cast<size_t>(accessor.proxy);
-      return (place * kFactor ^ bits) * kFactor;
+      return static_cast<size_t>(mixed(accessor));
     }
   };
   /// Most accesses are those of a moment ago.

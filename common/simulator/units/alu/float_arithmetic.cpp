@@ -2,7 +2,9 @@
 /// add, sub, mul, fma, div, rcp and sqrt of f32, f64 and f32x2 in every rounding mode, and the
 /// mixed precision forms (PTX ISA, "Floating Point Instructions").
 #include <cmath>
+#include <type_traits>
 
+#include "common/simulator/units/alu/directed_rounding.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
@@ -20,11 +22,19 @@ struct Add {
   static T apply(T a, T b) {
     return a + b;
   }
+  template <class T>
+  static T directed(Rounding rounding, T a, T b) {
+    return directed::add(rounding, a, b);
+  }
 };
 struct Sub {
   template <class T>
   static T apply(T a, T b) {
     return a - b;
+  }
+  template <class T>
+  static T directed(Rounding rounding, T a, T b) {
+    return b != b ? a - b : directed::add(rounding, a, -b);  // a NaN keeps its sign
   }
 };
 struct Mul {
@@ -32,11 +42,19 @@ struct Mul {
   static T apply(T a, T b) {
     return a * b;
   }
+  template <class T>
+  static T directed(Rounding rounding, T a, T b) {
+    return directed::multiply(rounding, a, b);
+  }
 };
 struct Fma {
   template <class T>
   static T apply(T a, T b, T c) {
     return std::fma(a, b, c);
+  }
+  template <class T>
+  static T directed(Rounding rounding, T a, T b, T c) {
+    return directed::fma(rounding, a, b, c);
   }
 };
 struct Div {
@@ -44,11 +62,19 @@ struct Div {
   static T apply(T a, T b) {
     return a / b;
   }
+  template <class T>
+  static T directed(Rounding rounding, T a, T b) {
+    return directed::divide(rounding, a, b);
+  }
 };
 struct Rcp {
   template <class T>
   static T apply(T a) {
     return T{1} / a;
+  }
+  template <class T>
+  static T directed(Rounding rounding, T a) {
+    return directed::divide(rounding, T{1}, a);
   }
 };
 struct Sqrt {
@@ -56,51 +82,74 @@ struct Sqrt {
   static T apply(T a) {
     return std::sqrt(a);
   }
+  template <class T>
+  static T directed(Rounding rounding, T a) {
+    return directed::root(rounding, a);
+  }
 };
 
+/// An operation in the mode of the RoundingScope, in software.
+template <class Operation>
+struct InSoftware {
+  template <class... T>
+  static auto apply(T... operands) {
+    return Operation::directed(RoundingScope::current(), operands...);
+  }
+};
+/// An operation within a RoundingScope.
+template <class Operation>
+using InScope = std::conditional_t<kHostRounds, Operation, InSoftware<Operation>>;
+
 /// Instruction::immediate of the directed forms: the Rounding.
-template <LaneHandler nearest>
-void directed(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+template <LaneHandler handler>
+void in_scope(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   const RoundingScope scope(static_cast<Rounding>(instruction.immediate));
-  nearest(registers, instruction, active);
+  handler(registers, instruction, active);
 }
 
-template <LaneHandler nearest>
+/// The handler of an operation in the mode that the instruction names; `Lanes::of<Operation>` goes
+/// over the lanes.
+template <class Lanes, class Operation>
 Handler choose_rounding(Binder& binder) {
   const Rounding rounding = rounding_from_modifier(binder.modifiers.get("round"));
   binder.out.immediate = static_cast<int64_t>(rounding);
-  return rounding == Rounding::nearest_even ? nearest : directed<nearest>;
+  if (rounding == Rounding::nearest_even) return Lanes::template of<Operation>;
+  return in_scope<Lanes::template of<InScope<Operation>>>;
 }
+
+/// Operands of the instruction's type.
+template <class T, int num_sources, bool with_ftz, bool with_sat>
+struct Uniform {
+  template <class Operation>
+  static constexpr LaneHandler of =
+      lanewise::uniform<Modified<Operation, with_ftz, with_sat>, T, num_sources>();
+};
+/// Pairs of f32.
+template <int num_sources, bool with_ftz>
+struct Pairs {
+  template <class Operation>
+  static constexpr LaneHandler of =
+      lanewise::packed<Modified<Operation, with_ftz, false>, float, num_sources, 2>();
+};
 
 /// Binds an operation whose operands all have the type of the instruction.
 template <class Operation, int num_sources>
 void bind_float(Binder& binder) {
-  using lanewise::packed;
-  using lanewise::uniform;
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_uniform_operands(binder, type, num_sources);
   const bool ftz = binder.modifiers.has("ftz"), sat = binder.modifiers.has("sat");
   Handler& execute = binder.out.execute;
   if (type == ScalarType::f64) {
-    execute = choose_rounding<uniform<Operation, double, num_sources>()>(binder);
+    execute = choose_rounding<Uniform<double, num_sources, false, false>, Operation>(binder);
   } else if (type == ScalarType::f32x2) {
-    execute =
-        ftz ? choose_rounding<packed<Modified<Operation, true, false>, float, num_sources, 2>()>(
-                  binder)
-            : choose_rounding<packed<Modified<Operation, false, false>, float, num_sources, 2>()>(
-                  binder);
+    execute = ftz ? choose_rounding<Pairs<num_sources, true>, Operation>(binder)
+                  : choose_rounding<Pairs<num_sources, false>, Operation>(binder);
   } else if (ftz) {
-    execute =
-        sat ? choose_rounding<uniform<Modified<Operation, true, true>, float, num_sources>()>(
-                  binder)
-            : choose_rounding<uniform<Modified<Operation, true, false>, float, num_sources>()>(
-                  binder);
+    execute = sat ? choose_rounding<Uniform<float, num_sources, true, true>, Operation>(binder)
+                  : choose_rounding<Uniform<float, num_sources, true, false>, Operation>(binder);
   } else {
-    execute =
-        sat ? choose_rounding<uniform<Modified<Operation, false, true>, float, num_sources>()>(
-                  binder)
-            : choose_rounding<uniform<Modified<Operation, false, false>, float, num_sources>()>(
-                  binder);
+    execute = sat ? choose_rounding<Uniform<float, num_sources, false, true>, Operation>(binder)
+                  : choose_rounding<Uniform<float, num_sources, false, false>, Operation>(binder);
   }
 }
 
@@ -111,22 +160,29 @@ struct MixedBinary {
     return output<false, with_sat>(Operation::apply(Format::to_float(a), b));
   }
 };
-template <class Format, bool with_sat>
-struct MixedFma {
+template <class Format, class Operation, bool with_sat>
+struct MixedTernary {
   static float apply(uint16_t a, uint16_t b, float c) {
-    return output<false, with_sat>(std::fma(Format::to_float(a), Format::to_float(b), c));
+    return output<false, with_sat>(Operation::apply(Format::to_float(a), Format::to_float(b), c));
   }
+};
+template <class Format, bool with_sat>
+struct Mixed {
+  template <class Operation>
+  static constexpr LaneHandler of =
+      lanewise::map2<MixedBinary<Format, Operation, with_sat>, float, uint16_t, float>;
+};
+template <class Format, bool with_sat>
+struct MixedThree {
+  template <class Operation>
+  static constexpr LaneHandler of =
+      lanewise::map3<MixedTernary<Format, Operation, with_sat>, float, uint16_t, uint16_t, float>;
 };
 
 template <class Format, class Operation>
 Handler mixed_binary(Binder& binder) {
-  return binder.modifiers.has("sat")
-             ? choose_rounding<
-                   lanewise::map2<MixedBinary<Format, Operation, true>, float, uint16_t, float>>(
-                   binder)
-             : choose_rounding<
-                   lanewise::map2<MixedBinary<Format, Operation, false>, float, uint16_t, float>>(
-                   binder);
+  return binder.modifiers.has("sat") ? choose_rounding<Mixed<Format, true>, Operation>(binder)
+                                     : choose_rounding<Mixed<Format, false>, Operation>(binder);
 }
 
 template <class Operation>
@@ -139,12 +195,8 @@ void bind_mixed_binary(Binder& binder) {
 
 template <class Format>
 Handler mixed_fma(Binder& binder) {
-  using U16 = uint16_t;
-  return binder.modifiers.has("sat")
-             ? choose_rounding<lanewise::map3<MixedFma<Format, true>, float, U16, U16, float>>(
-                   binder)
-             : choose_rounding<lanewise::map3<MixedFma<Format, false>, float, U16, U16, float>>(
-                   binder);
+  return binder.modifiers.has("sat") ? choose_rounding<MixedThree<Format, true>, Fma>(binder)
+                                     : choose_rounding<MixedThree<Format, false>, Fma>(binder);
 }
 
 void bind_add(Binder& binder) { bind_float<Add, 2>(binder); }

@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Rounding modes of PTX, and a scope in which the host's floating-point unit rounds that way.
+/// Rounding modes of PTX, and a scope in which arithmetic rounds that way: in the host's
+/// floating-point unit, or in software if the host rounds to nearest only (WebAssembly).
 
 #include <cfenv>
 #include <cstdint>
@@ -26,6 +27,12 @@ enum class Rounding : uint8_t {
   return Rounding::nearest_even;
 }
 
+// The standard defines the name of a mode only if the host has it.
+#if defined(FE_TOWARDZERO) && defined(FE_DOWNWARD) && defined(FE_UPWARD)
+
+/// Whether the host's floating-point unit has the directed modes.
+inline constexpr bool kHostRounds = true;
+
 /// While it lives, +, -, *, /, std::fma and std::sqrt of float and double round as given. The
 /// fences keep the compiler from moving loads and stores of registers (hence the arithmetic between
 /// them) out of it.
@@ -43,6 +50,20 @@ class RoundingScope {
   RoundingScope(const RoundingScope&) = delete;
   RoundingScope& operator=(const RoundingScope&) = delete;
 
+  /// The mode of the innermost scope of this thread.
+  [[nodiscard]] static Rounding current() {
+    switch (std::fegetround()) {
+      case FE_TOWARDZERO:
+        return Rounding::toward_zero;
+      case FE_DOWNWARD:
+        return Rounding::down;
+      case FE_UPWARD:
+        return Rounding::up;
+      default:
+        return Rounding::nearest_even;
+    }
+  }
+
  private:
   static int host_mode(Rounding rounding) {
     switch (rounding) {
@@ -58,5 +79,31 @@ class RoundingScope {
   }
   int saved_;
 };
+
+#else
+
+inline constexpr bool kHostRounds = false;
+
+/// While it lives, the operations of directed_rounding.hpp round as given.
+class RoundingScope {
+ public:
+  /// Sets the thread's mode until it ends.
+  explicit RoundingScope(Rounding rounding) : saved_(mode()) { mode() = rounding; }
+  ~RoundingScope() { mode() = saved_; }
+  RoundingScope(const RoundingScope&) = delete;
+  RoundingScope& operator=(const RoundingScope&) = delete;
+
+  /// The mode of the innermost scope of this thread.
+  [[nodiscard]] static Rounding current() { return mode(); }
+
+ private:
+  static Rounding& mode() {
+    thread_local Rounding mode = Rounding::nearest_even;
+    return mode;
+  }
+  Rounding saved_;
+};
+
+#endif
 
 }  // namespace bw::sim

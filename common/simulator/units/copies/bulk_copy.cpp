@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
@@ -47,9 +48,8 @@ uint32_t checked_size(const Strand& strand, const Instruction& instruction, int 
   return size;
 }
 
-/// A device address is the host address of the same byte.
 MemoryRange global_range(const std::byte* first, uint32_t bytes) {
-  return {AddressSpace::global, 0, reinterpret_cast<uint64_t>(first), bytes};
+  return {AddressSpace::global, 0, device_address(first), bytes};
 }
 
 /// With a timing model: what the engine asks the L2 cache for.
@@ -57,7 +57,7 @@ CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2
                 bool to_several_ctas = false) {
   CopyRows row{.rows = 1, .row_bytes = 0};
   if (!strand.cluster->costs().has_model()) return row;
-  const L2Touch met = strand.cluster->l2().touch_rows({.first = reinterpret_cast<uint64_t>(first),
+  const L2Touch met = strand.cluster->l2().touch_rows({.first = device_address(first),
                                                        .row_bytes = bytes,
                                                        .pitch_bytes = bytes,
                                                        .to_several_ctas = to_several_ctas},
@@ -136,7 +136,7 @@ void store_by(Strand& strand, const Instruction& instruction, LaneMask lanes) {
   std::byte* const destination =
       resolve(site, AddressSpace::global, form.destination.of(strand, instruction, lane), bytes,
               kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write);
-  units_of(*strand.cluster).tensor_maps.write(site, reinterpret_cast<uint64_t>(destination), bytes);
+  units_of(*strand.cluster).tensor_maps.write(site, device_address(destination), bytes);
   const SharedPlace source =
       resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
                      bytes, kBulkAlignmentBytes, Access::read);

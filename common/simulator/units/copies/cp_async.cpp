@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
@@ -59,7 +60,7 @@ std::unique_ptr<CopyDescription> describe(const InFlight& copies, const Cta& cta
     description->bytes += copies.copy_bytes;
     if (copy.source != nullptr)
       description->sources.push_back(
-          {AddressSpace::global, 0, reinterpret_cast<uint64_t>(copy.source), copy.source_bytes});
+          {AddressSpace::global, 0, device_address(copy.source), copy.source_bytes});
     description->destinations.push_back(
         {AddressSpace::shared_cta, rank,
          static_cast<uint64_t>(copy.destination - cta.shared.data()), copies.copy_bytes});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/simulator/base/device_address.hpp"
+
 namespace bw::sim {
 namespace {
 
@@ -345,7 +347,7 @@ std::vector<TensorBox::Run> TensorBox::global_runs() const {
 }
 
 void TensorBox::gather_row(uint64_t address, std::byte* row) const {
-  const auto* const source = reinterpret_cast<const std::byte*>(address);
+  const std::byte* const source = host_pointer(address);
   const int64_t step = row_step_bytes();
   if (step == 0) {
     std::memcpy(row + valid_begin_, source + valid_begin_, valid_end_ - valid_begin_);
@@ -391,10 +393,10 @@ void TensorBox::load(const std::vector<std::byte*>& windows, uint32_t shared_off
   for_each_row([&](uint64_t global, bool inside) {
     const uint64_t ahead = global + kRowsAhead * map_.stride_bytes[1];
     for (uint64_t at = 0; at < row_bytes_; at += kHostLineBytes)
-      __builtin_prefetch(reinterpret_cast<const void*>(ahead + at));
+      __builtin_prefetch(host_pointer(ahead + at));
     std::byte* row = fill.data();
     if (inside && whole_rows) {
-      row = reinterpret_cast<std::byte*>(global);  // only read
+      row = host_pointer(global);  // only read
     } else if (inside) {
       gather_row(global, clipped.data());
       if (rounds) round_to_tf32(clipped.data() + valid_begin_, clipped.data() + valid_end_);
@@ -424,7 +426,7 @@ void TensorBox::store(const std::vector<std::byte>& staged) const {
   const std::byte* row = staged.data();
   const int64_t step = row_step_bytes();
   for_each_row([&](uint64_t global, bool inside) {
-    auto* const destination = reinterpret_cast<std::byte*>(global);
+    std::byte* const destination = host_pointer(global);
     if (inside && step == 0) {
       std::memcpy(destination + valid_begin_, row + valid_begin_, valid_end_ - valid_begin_);
     } else if (inside) {
@@ -441,7 +443,7 @@ void TensorBox::reduce(const std::vector<std::byte>& staged, Reduction operation
   const ReductionType type = reduction_type(map_.type);
   const int64_t step = row_step_bytes();
   for_each_row([&](uint64_t global, bool inside) {
-    auto* const destination = reinterpret_cast<std::byte*>(global);
+    std::byte* const destination = host_pointer(global);
     if (inside && step == 0) {
       reduce_elements(operation, type, destination + valid_begin_, row + valid_begin_,
                       valid_end_ - valid_begin_);

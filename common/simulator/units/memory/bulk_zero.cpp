@@ -1,5 +1,7 @@
 /// \file
 /// st.bulk: a thread fills a region of shared memory with zeros.
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include <fmt/core.h>
@@ -24,7 +26,9 @@ Flow fill(Strand& strand, const Instruction& instruction, LaneMask active) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
-    const uint64_t bytes = strand.value(instruction.operands[1], lane);
+    // (More than any memory has is too much, however much it is.)
+    const auto bytes = static_cast<size_t>(
+        std::min<uint64_t>(strand.value(instruction.operands[1], lane), SIZE_MAX / 16 * 8));
     if (!is_aligned(bytes, kGranuleBytes))
       site.fault({.code = FaultCode::bulk_size,
                   .what = fmt::format("a region of {} bytes", bytes),

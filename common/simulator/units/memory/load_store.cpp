@@ -192,9 +192,10 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   }
   if (out.base == nullptr && first != nullptr) {
     // For the other lanes as well, whose results are unused: so it is a vector loop.
-    const uint64_t origin = reinterpret_cast<uintptr_t>(first) - least;
+    const auto origin = static_cast<uintptr_t>(reinterpret_cast<uintptr_t>(first) - least);
     for (size_t lane = 0; lane < kWarpLanes; ++lane)
-      out.own[lane] = reinterpret_cast<std::byte*>(origin + addresses[lane]);
+      out.own[lane] =
+          reinterpret_cast<std::byte*>(static_cast<uintptr_t>(origin + addresses[lane]));
   } else if (out.base == nullptr) {
     for (const int lane : lanes_of(active))
       out.own[lane] = resolve({strand, instruction, lane_bit(lane)}, detail.space,

@@ -1,5 +1,6 @@
 #include "common/simulator/units/memory/timed_access.hpp"
 
+#include "common/simulator/base/device_address.hpp"
 #include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -69,7 +70,7 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
       return;
     case Place::parameters:
       load_parameters(by,
-                      reinterpret_cast<uintptr_t>(lanes.at(lowest_lane(lanes.active))) -
+                      device_address(lanes.at(lowest_lane(lanes.active))) -
                           strand.cluster->grid().parameters_address(),
                       lanes.bytes);
       return;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cfenv>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <vector>
+
+#include "common/simulator/units/alu/rounding.hpp"
 
 namespace bw::sim {
 namespace {
@@ -418,23 +419,11 @@ void sum_step(std::span<const RowTile, kMostJointTiles> tiles, size_t present, s
   }
 }
 
-/// Sets the rounding mode "towards zero" while it lives.
-class RoundTowardsZero {
- public:
-  RoundTowardsZero() : before_(std::fegetround()) { std::fesetround(FE_TOWARDZERO); }
-  ~RoundTowardsZero() { std::fesetround(before_); }
-  RoundTowardsZero(const RoundTowardsZero&) = delete;
-  RoundTowardsZero& operator=(const RoundTowardsZero&) = delete;
-
- private:
-  int before_;
-};
-
 }  // namespace
 
 bool multiply_fp8(std::span<const RowTile> tiles, const TileFormats& formats) {
   const RowTile& any = tiles[0];
-  if (any.b_stride != any.k || !accumulators_fit(tiles)) return false;
+  if (!kHostRounds || any.b_stride != any.k || !accumulators_fit(tiles)) return false;
   std::array<RowTile, kMostJointTiles> whole;
   whole.fill(any);
   std::copy(tiles.begin(), tiles.end(), whole.begin());
@@ -450,7 +439,7 @@ bool multiply_fp8(std::span<const RowTile> tiles, const TileFormats& formats) {
   const int b = b_is_e4m3 ? prepare_b<kE4m3>(any) : prepare_b<kE5m2>(any);
   if (!products_fit(a, a_is_e4m3 ? kE4m3 : kE5m2, b, b_is_e4m3 ? kE4m3 : kE5m2, any.k))
     return false;
-  const RoundTowardsZero rounding;
+  const RoundingScope rounding(Rounding::toward_zero);
   for (size_t step = 0; step < any.k / kFp8Step; ++step) sum_step(whole, tiles.size(), step);
   return true;
 }

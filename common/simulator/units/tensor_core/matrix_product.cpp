@@ -12,15 +12,24 @@ namespace {
 // product itself cannot be used: it sums from zero and adds D at the end, which would make the
 // result depend on how K is split.
 #if defined(EIGEN_VECTORIZE_FMA) || defined(__aarch64__)
+constexpr bool kHasFma = true;
 using Packet = Eigen::internal::packet_traits<float>::type;
 constexpr size_t kPacketLanes = Eigen::internal::packet_traits<float>::size;
+template <bool with_exact_products>
 inline Packet fused(const Packet& a, const Packet& b, const Packet& c) {
   return Eigen::internal::pmadd(a, b, c);
 }
 #else
+constexpr bool kHasFma = false;
 using Packet = float;
 constexpr size_t kPacketLanes = 1;
-inline Packet fused(float a, float b, float c) { return std::fma(a, b, c); }
+// A product that is exact is not rounded before the addition either; this file is compiled without
+// contraction, and loops over it become vector code.
+template <bool with_exact_products>
+inline Packet fused(float a, float b, float c) {
+  if constexpr (with_exact_products) return a * b + c;
+  return std::fma(a, b, c);
+}
 #endif
 
 constexpr size_t kVectors = kRowBlock / kPacketLanes;
@@ -35,6 +44,28 @@ constexpr size_t kJointBlocks = kVectors == 1 ? 2 : 1;
 /// N is a multiple of it in all forms: no narrow panel is left over.
 constexpr size_t kJointColumns = 8;
 
+/// Whether all of these are zero or have at most 12 significant bits and an exponent so near to
+/// that of 1 that products of two of them are normal numbers.
+bool have_exact_products(const float* values, size_t count) {
+  constexpr uint32_t kMagnitude = 0x7fffffffu, kLowBits = 0xfffu;
+  constexpr auto kLeast = std::bit_cast<uint32_t>(0x1p-60f),
+                 kMost = std::bit_cast<uint32_t>(0x1p60f);
+  uint32_t low_bits = 0, outside = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(values[i]) & kMagnitude;
+    low_bits |= bits & kLowBits;
+    outside |=
+        static_cast<uint32_t>(bits != 0) & static_cast<uint32_t>(bits - kLeast > kMost - kLeast);
+  }
+  return low_bits == 0 && outside == 0;
+}
+bool has_exact_products(const RowTile& tile) {
+  if (!have_exact_products(tile.a, tile.k * kRowBlock)) return false;
+  for (size_t column = 0; column < tile.n; ++column)
+    if (!have_exact_products(tile.b + column * tile.b_stride, tile.k)) return false;
+  return true;
+}
+
 /// Positions of `blocks` 16-row blocks.
 template <size_t blocks>
 struct PanelRows {
@@ -43,7 +74,7 @@ struct PanelRows {
 };
 
 /// `columns` columns of D at once, from `first` on.
-template <size_t columns, size_t blocks>
+template <bool with_exact_products, size_t columns, size_t blocks>
 void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t first) {
   namespace simd = Eigen::internal;
   constexpr size_t kPackets = blocks * kVectors;
@@ -64,7 +95,8 @@ void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t f
           simd::ploadu<Packet>(rows.a[p / kVectors] + i * kRowBlock + p % kVectors * kPacketLanes);
     for (size_t column = 0; column < columns; ++column) {
       const Packet factor = simd::pset1<Packet>(b[column * tile.b_stride + i]);
-      for (size_t p = 0; p < kPackets; ++p) sum[column][p] = fused(row[p], factor, sum[column][p]);
+      for (size_t p = 0; p < kPackets; ++p)
+        sum[column][p] = fused<with_exact_products>(row[p], factor, sum[column][p]);
     }
   }
   for (size_t column = 0; column < columns; ++column)
@@ -72,10 +104,12 @@ void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t f
 }
 
 /// Panels of `columns` as long as they fit, then narrower ones.
-template <size_t columns, size_t blocks>
+template <bool with_exact_products, size_t columns, size_t blocks>
 void multiply_from(size_t first, const PanelRows<blocks>& rows, const RowTile& tile) {
-  for (; first + columns <= tile.n; first += columns) multiply_panel<columns>(rows, tile, first);
-  if constexpr (columns > 1) multiply_from<std::bit_floor(columns - 1)>(first, rows, tile);
+  for (; first + columns <= tile.n; first += columns)
+    multiply_panel<with_exact_products, columns>(rows, tile, first);
+  if constexpr (columns > 1)
+    multiply_from<with_exact_products, std::bit_floor(columns - 1)>(first, rows, tile);
 }
 
 }  // namespace
@@ -83,10 +117,15 @@ void multiply_from(size_t first, const PanelRows<blocks>& rows, const RowTile& t
 void multiply_row_blocks(std::span<const RowTile> tiles) {
   if constexpr (kJointBlocks == 2) {
     for (; tiles.size() >= 2 && tiles[0].d_stride == tiles[1].d_stride; tiles = tiles.subspan(2))
-      multiply_from<kJointColumns, 2>(0, {{tiles[0].a, tiles[1].a}, {tiles[0].d, tiles[1].d}},
-                                      tiles[0]);
+      multiply_from<false, kJointColumns, 2>(
+          0, {{tiles[0].a, tiles[1].a}, {tiles[0].d, tiles[1].d}}, tiles[0]);
   }
-  for (const RowTile& tile : tiles) multiply_from<kWidestPanel, 1>(0, {{tile.a}, {tile.d}}, tile);
+  for (const RowTile& tile : tiles) {
+    if (!kHasFma && has_exact_products(tile))
+      multiply_from<true, kWidestPanel, 1>(0, {{tile.a}, {tile.d}}, tile);
+    else
+      multiply_from<false, kWidestPanel, 1>(0, {{tile.a}, {tile.d}}, tile);
+  }
 }
 
 }  // namespace bw::sim

@@ -13,6 +13,7 @@
 
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/alu/directed_rounding.hpp"
 #include "common/simulator/units/alu/rounding.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
@@ -59,6 +60,12 @@ constexpr ElementName kElements[] = {
     {"b1", MmaClass::bit, 1, false},
 };
 
+/// In the mode of the RoundingScope.
+double fma_in_scope(double a, double b, double c) {
+  const Rounding rounding = kHostRounds ? Rounding::nearest_even : RoundingScope::current();
+  return rounding == Rounding::nearest_even ? std::fma(a, b, c) : directed::fma(rounding, a, b, c);
+}
+
 Flow multiply_doubles(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
   const MmaForm& form = form_of(instruction);
@@ -88,8 +95,8 @@ Flow multiply_doubles(Strand& strand, const Instruction& instruction, LaneMask a
       const FragmentPlace place = place_in_c(lane, i);
       double sum = c[lane];
       for (int k = 0; k < form.k; ++k)
-        sum = std::fma(a[static_cast<size_t>(place.row)][static_cast<size_t>(k)],
-                       b[static_cast<size_t>(place.column)][static_cast<size_t>(k)], sum);
+        sum = fma_in_scope(a[static_cast<size_t>(place.row)][static_cast<size_t>(k)],
+                           b[static_cast<size_t>(place.column)][static_cast<size_t>(k)], sum);
       d[lane] = sum;
     });
   }

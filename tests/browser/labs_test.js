@@ -1,0 +1,111 @@
+// Runs the recorded launches of the labs in the WebAssembly module and compares: contents of memory, cycles and
+// reports are the native program's. node labs_test.js MODULE.js SIMULATOR.js FOLDER
+"use strict";
+
+const fs = require("fs"), path = require("path"), zlib = require("zlib");
+
+const STATUS_OF_A_FAULT = 70;  // of a native program that the simulator stops
+const MILLISECONDS_ALLOWED = 10000;  // of one run; a page promises less, on a machine that does nothing else
+
+async function main([modulePath, scriptPath, folder]) {
+  const blackwell_simulator = require(path.resolve(modulePath));
+  const {Simulator, readLaunches, replay, Refused} = require(path.resolve(scriptPath));
+  const began = performance.now();
+  // (The module of some versions of Emscripten would fetch its file, which node's fetch refuses.)
+  const wasmBinary = fs.readFileSync(modulePath.replace(/js$/, "wasm"));
+  const simulator = new Simulator(await blackwell_simulator({wasmBinary, print: () => {}, printErr: () => {}}));
+  console.log(`the module is ready after ${(performance.now() - began).toFixed(0)} ms`);
+  const problems = [];
+  const {runs} = JSON.parse(fs.readFileSync(path.join(folder, "labs.json"), "utf8"));
+  let launches = 0, reports = 0, slowest = 0;
+  for (const run of runs) {
+    const bytes = new Uint8Array(zlib.gunzipSync(fs.readFileSync(path.join(folder, run.file))));
+    const start = performance.now();
+    let result;
+    try {
+      result = replay(simulator, readLaunches(bytes));
+    } catch (error) {
+      problems.push(`${run.file}: ${error.stack}`);
+      if (error instanceof WebAssembly.RuntimeError) break;  // the module's memory can't be trusted any more
+      continue;
+    }
+    const milliseconds = performance.now() - start;
+    slowest = Math.max(slowest, milliseconds);
+    launches += result.launches.length;
+    reports += result.expected_reports.length;
+    problems.push(...result.differences.map((text) => `${run.file}: ${text}`));
+    if (result.launches.length === 0) problems.push(`${run.file}: it has no launch`);
+    if (run.status === STATUS_OF_A_FAULT && result.expected_reports.length === 0) problems.push(`${run.file}: natively it failed without a report`);
+    if (milliseconds > MILLISECONDS_ALLOWED) problems.push(`${run.file}: it takes ${milliseconds.toFixed(0)} ms`);
+    console.log(`${run.file}: ${result.launches.map((one) => one.got.status === "finished" ? one.got.cycles : "report").join(", ")} in ${milliseconds.toFixed(0)} ms`);
+  }
+  if (runs.length === 0 || launches === 0) problems.push("no launch was run");
+  if (reports === 0) problems.push("no recorded run has a report");
+  problems.push(...await badInput(simulator, readLaunches, Refused), ...otherSeed(simulator, readLaunches, replay, folder, runs));
+  console.log(`${runs.length} runs, ${launches} launches, ${reports} reports; the slowest takes ${slowest.toFixed(0)} ms; ` +
+              `memory of the module: ${(simulator.module.HEAPU8.length / 2 ** 20).toFixed(0)} MiB`);
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0 ? 0 : 1;
+}
+
+const HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n";
+const LAUNCH = {module: 0, kernel: "k", grid: [1, 1, 1], block: [32, 1, 1], cluster: [1, 1, 1], in_clusters: false,
+  dynamic_shared_bytes: 0, dynamic_shared_limit: 232448, non_portable_cluster: false, cooperative: false};
+
+// Whatever a page is given, the answer is a report, and the next run works.
+async function badInput(simulator, readLaunches, Refused) {
+  const problems = [];
+  const expectRefusal = (what, words, action) => {
+    try {
+      const result = action();
+      const text = ((result && result.reports) || []).map((one) => one.shown).join("\n");
+      if (!words.test(text)) problems.push(`${what}: the report is "${text}"`);
+    } catch (error) {
+      if (!words.test(error.message)) problems.push(`${what}: ${error.stack}`);
+    }
+  };
+  const load = (body, settings = {}) => {
+    simulator.open("", HEAD + body, settings);
+    simulator.load(HEAD + body, "text");
+  };
+  expectRefusal("text that is not PTX", /PTX error/, () => load(".visible .entry k() { this is not PTX }"));
+  expectRefusal("an instruction that does not exist", /frobnicate/, () => {
+    load(".visible .entry k() { .reg .b32 %r<2>; frobnicate.b32 %r1, %r1; ret; }");
+    return simulator.launch(LAUNCH, new Uint8Array(0));
+  });
+  expectRefusal("a machine that does not exist", /not a machine/, () => simulator.open("GTX", "", {}));
+  expectRefusal("a setting that does not exist", /BW_SIM_CHECKS/, () => simulator.open("", "", {BW_SIM_CHECKS: "many"}));
+  expectRefusal("an endless kernel", /cycle/, () => {
+    load(".visible .entry k() { L: bra L; }", {BW_SIM_CYCLE_LIMIT: "100000"});
+    return simulator.launch(LAUNCH, new Uint8Array(0));
+  });
+  expectRefusal("parameters that are missing", /8 bytes of parameters/, () => {
+    load(".visible .entry k(.param .u64 p) { ret; }");
+    return simulator.launch(LAUNCH, new Uint8Array(0));
+  });
+  expectRefusal("a wild address", /BW-/, () => {
+    load(".visible .entry k(.param .u64 p) { .reg .b64 %rd<2>; .reg .b32 %r<2>; ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1; ret; }");
+    return simulator.launch(LAUNCH, new Uint8Array([0, 0, 0, 0, 0, 0, 1, 0]));
+  });
+  load(".visible .entry k(.param .u64 p) { ret; }");
+  if (simulator.allocate(2 ** 40, "too much") !== 0) problems.push("a terabyte was allocated");
+  expectRefusal("a file that is cut off", /ends within a part/, () => readLaunches(new TextEncoder().encode("BWLNC001step")));
+  expectRefusal("another file", /not a file of launches/, () => readLaunches(new TextEncoder().encode("something else")));
+  load(".visible .entry k() { ret; }");
+  const last = simulator.launch(LAUNCH, new Uint8Array(0));
+  if (last.status !== "finished") problems.push(`after all of this a kernel ends with ${JSON.stringify(last)}`);
+  simulator.close();
+  return problems;
+}
+
+// A changed setting changes the run and is not compared.
+function otherSeed(simulator, readLaunches, replay, folder, runs) {
+  const run = runs.find((one) => one.status === 0);
+  if (run === undefined) return ["no run ends without an error"];
+  const file = readLaunches(new Uint8Array(zlib.gunzipSync(fs.readFileSync(path.join(folder, run.file)))));
+  const {changed, differences, events, statistics} = replay(simulator, file, {settings: {BW_SIM_SEED: "3"}, events: true, statistics: true});
+  return changed && differences.length === 0 && events.length !== 0 && statistics.length !== 0
+      ? [] : [`${run.file} with another seed: changed ${changed}, ${events.length} events, ${statistics.length} lines of statistics`];
+}
+
+main(process.argv.slice(2)).then((status) => { process.exitCode = status; });

@@ -1,0 +1,104 @@
+/// \file
+/// A session: what pages and programs without CUDA's runtime use.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "common/simulator/base/device_address.hpp"
+#include "common/simulator/base/error.hpp"
+#include "common/simulator/session/contents.hpp"
+#include "common/simulator/session/session.hpp"
+
+namespace bw::sim::test::session_test {
+namespace {
+
+using session::LaunchRequest;
+using session::Session;
+
+constexpr const char* kAdd = R"(.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry add(.param .u64 data, .param .u32 value)
+.reqntid 32
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  ld.param.u32 %r1, [value];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd1, %rd1, %rd2;
+  ld.global.u32 %r3, [%rd1];
+  add.u32 %r3, %r3, %r1;
+  st.global.u32 [%rd1], %r3;
+  ret;
+}
+)";
+
+LaunchRequest request(uint64_t address, uint32_t value) {
+  LaunchRequest request;
+  request.kernel = "add";
+  request.configuration.block = {32, 1, 1};
+  request.arguments.resize(12);
+  std::memcpy(request.arguments.data(), &address, sizeof address);
+  std::memcpy(request.arguments.data() + sizeof address, &value, sizeof value);
+  return request;
+}
+
+TEST(Session, RunsAKernelOnItsMemory) {
+  Session session("", kAdd);
+  ASSERT_EQ(session.load(kAdd, "add.ptx", {{"add", 16}}), 0u);
+  const uint64_t address = session.allocate(128, "numbers");
+  auto* const numbers = reinterpret_cast<uint32_t*>(host_pointer(address));
+  for (uint32_t i = 0; i < 32; ++i) numbers[i] = i;
+  session.note_write(address, 128, true);
+  const std::string result = session.launch(request(address, 5));
+  EXPECT_NE(result.find("\"status\":\"finished\""), std::string::npos) << result;
+  EXPECT_NE(result.find("\"reports\":[]"), std::string::npos) << result;
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(numbers[i], i + 5);
+  EXPECT_TRUE(session.free(address));
+  EXPECT_FALSE(session.free(address));
+}
+
+TEST(Session, ListsKernels) {
+  Session session("", kAdd);
+  session.load(kAdd, "add.ptx", {});
+  const std::string kernels = session.kernels(0);
+  for (const char* const part :
+       {R"("name":"add")", R"({"name":"data","offset":0,"bytes":8,"type":"u64"})",
+        R"({"name":"value","offset":8,"bytes":4,"type":"u32"})", R"("threads":[32,1,1])"})
+    EXPECT_NE(kernels.find(part), std::string::npos) << part << " in " << kernels;
+}
+
+TEST(Session, AnswersWithTheReportOfAFault) {
+  Session session("", kAdd);
+  session.load(kAdd, "add.ptx", {});
+  const std::string wild = session.launch(request(0x7000'1234'5678ull, 1));
+  EXPECT_NE(wild.find("\"status\":\"failed\""), std::string::npos) << wild;
+  EXPECT_NE(wild.find("\"code\":\"BW-"), std::string::npos) << wild;
+  LaunchRequest short_one = request(0, 1);
+  short_one.arguments.resize(8);
+  const std::string text = session.launch(short_one);
+  EXPECT_NE(text.find("takes 12 bytes of parameters, 8 were given"), std::string::npos) << text;
+}
+
+TEST(Session, ChoosesTheMachineByName) {
+  Session session("h100", "");
+  EXPECT_EQ(std::string(session.device().settings().machine->name), "h100");
+  EXPECT_THROW(Session("GTX", ""), SimulationError);
+}
+
+TEST(Session, HashesAreFnv1a) {
+  const auto hash_of = [](const std::string& text) {
+    return session::contents_hash(std::as_bytes(std::span(text)));
+  };
+  // The published test vectors of FNV-1a with 64 bits (Fowler, Noll, Vo; IETF draft).
+  EXPECT_EQ(hash_of(""), "cbf29ce484222325");
+  EXPECT_EQ(hash_of("a"), "af63dc4c8601ec8c");
+  EXPECT_EQ(hash_of("foobar"), "85944171f73967e8");
+}
+
+}  // namespace
+}  // namespace bw::sim::test::session_test
