@@ -7,7 +7,7 @@
 
 namespace bw::hopper::lab {
 
-constexpr uint32_t kProducts = 16, kGroups = 2;
+constexpr uint32_t kProducts = 32, kGroups = 2;
 constexpr int kLabThreads = kGroups * kWarpgroupThreads;
 constexpr int kFirstTurn = 1, kSecondTurn = 2;  ///< named barriers
 

@@ -6,7 +6,7 @@
 
 namespace bw::hopper::lab {
 
-constexpr uint32_t kProducts = 16;
+constexpr uint32_t kProducts = 32;
 
 __global__ __launch_bounds__(kWarpgroupThreads) void two_products(
     const __grid_constant__ WgmmaLabArguments args) {

@@ -90,9 +90,8 @@ def navigation(found):
         return by_path[f"generated/{name}.md"].file
 
     texts = [entry(f"chapters/{chapter.name}/README.md") for chapter in chapters.CHAPTERS]
-    notebook = "chapters/06_hopper_fp8_gemm/lab_notebook.md"
-    if notebook in by_path:
-        texts.append(entry(notebook))
+    more = [f"chapters/06_hopper_fp8_gemm/{name}.md" for name in ("appendix", "lab_notebook")]
+    texts += [entry(path) for path in more if path in by_path]
     concepts = [entry(f"docs/concepts/{name}.md") for name in CONCEPTS
                 if f"docs/concepts/{name}.md" in by_path]
     groups = [page for page in found if page.path.startswith("generated/instructions_")]
