@@ -235,7 +235,8 @@ class Patches(unittest.TestCase):
             whole, shown = patches.shown(folder, patch), patches.shown(folder, patch, hides=True)
             self.assertEqual(shown.text.split("\n"), [
                 "  a();", "  // Right lines, not shown here: you write them in exercise 1.2.",
-                "  c();", "  // Right lines, not shown here: you write them in exercise 1.10.", "  //", ""])
+                "  c();", "  // Right lines, not shown here: you write them in exercise 1.10.", "  //",
+                ""])
             self.assertEqual(len(whole.text.split("\n")), len(shown.text.split("\n")))
             self.assertEqual(whole.faulty_lines, shown.faulty_lines)
             # Its own fault is shown, wherever it is.

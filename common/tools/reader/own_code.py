@@ -42,7 +42,7 @@ def run_exercise(root, console, wanted, options, settings):
                               f"Building what {one.id} runs")
     with contextlib.ExitStack() as stack:
         codes = {}
-        for run, seed in [(run, seed) for run in one.runs for seed in run.seeds]:
+        for run, seed in ((each, seed) for each in one.runs for seed in each.seeds):
             if run.program not in codes:
                 codes[run.program] = _code_of(root, console, one, run, tools, stack)
             code, phrase = codes[run.program]
