@@ -21,11 +21,11 @@ __global__ __launch_bounds__(kWarpgroupThreads) void one_wgmma(
   read_c(args, sum);
   const int64_t begin = clock64();
   ptx::wgmma_hold(sum);
-  // >>> exercise 6.6 "One product by wgmma"
+  // >>> exercise 6.1 "One product by wgmma"
   // Add A * B^T to `sum`: columns / kMmaK times ptx::wgmma_e4m3, and what has to come
   // before the first of them and after the last.
-  BW_EXERCISE_NOT_DONE("6.6", "One product by wgmma");
-  // <<< exercise 6.6
+  BW_EXERCISE_NOT_DONE("6.1", "One product by wgmma");
+  // <<< exercise 6.1
   ptx::wgmma_hold(sum);
   write_d(args, sum, begin);
 }

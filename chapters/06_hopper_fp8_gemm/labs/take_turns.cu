@@ -54,7 +54,7 @@ __global__ __launch_bounds__(kLabThreads) void take_turns(
   read_c(args, sum);
   const int64_t begin = clock64();
   if constexpr (order == Order::kTurns) {
-    // >>> exercise 6.8 "Two warpgroups take turns"
+    // >>> exercise 6.3 "Two warpgroups take turns"
     // Right, but in step: both multiply, then both promote.
     for (uint32_t i = 0; i < kProducts; ++i) {
       begin_block(product, i);
@@ -62,7 +62,7 @@ __global__ __launch_bounds__(kLabThreads) void take_turns(
       promote(sum, product, scale(i));
       __syncthreads();
     }
-    // <<< exercise 6.8
+    // <<< exercise 6.3
   } else {
     for (uint32_t i = 0; i < kProducts; ++i) {
       begin_block(product, i);

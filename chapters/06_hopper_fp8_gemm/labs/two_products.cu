@@ -34,14 +34,14 @@ __global__ __launch_bounds__(kWarpgroupThreads) void two_products(
       promote(sum, even, scale(i));
     }
   } else {
-    // >>> exercise 6.7 "Two products in flight"
+    // >>> exercise 6.2 "Two products in flight"
     // Right, but the tensor cores wait during each promotion. `odd` has no use yet.
     for (uint32_t i = 0; i < kProducts; ++i) {
       begin_block(even, i);
       ptx::wgmma_wait_group<0>();
       promote(sum, even, scale(i));
     }
-    // <<< exercise 6.7
+    // <<< exercise 6.2
   }
   write_d(args, sum, begin);
 }

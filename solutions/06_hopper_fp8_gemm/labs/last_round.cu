@@ -1,7 +1,7 @@
 /// \file
 /// Lab: the division of work when the last round of pieces is divided along K. A thread replaces
 /// each cluster and marks the K blocks that StreamKSchedule gives it; nothing is multiplied, so
-/// that it runs anywhere. What the schedule says is printed with `--show` only: exercise 6.1
+/// that it runs anywhere. What the schedule says is printed with `--show` only: exercise 6.6
 /// asks for it.
 
 #include <algorithm>

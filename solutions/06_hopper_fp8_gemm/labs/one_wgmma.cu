@@ -21,7 +21,7 @@ __global__ __launch_bounds__(kWarpgroupThreads) void one_wgmma(
   read_c(args, sum);
   const int64_t begin = clock64();
   ptx::wgmma_hold(sum);
-  // >>> exercise 6.6 "One product by wgmma"
+  // >>> exercise 6.1 "One product by wgmma"
   ptx::wgmma_fence();
 #pragma unroll
   for (uint32_t k = 0; k < columns; k += kMmaK) {
@@ -30,7 +30,7 @@ __global__ __launch_bounds__(kWarpgroupThreads) void one_wgmma(
   }
   ptx::wgmma_commit_group();
   ptx::wgmma_wait_group<0>();
-  // <<< exercise 6.6
+  // <<< exercise 6.1
   ptx::wgmma_hold(sum);
   write_d(args, sum, begin);
 }

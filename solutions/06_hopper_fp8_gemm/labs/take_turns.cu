@@ -54,7 +54,7 @@ __global__ __launch_bounds__(kLabThreads) void take_turns(
   read_c(args, sum);
   const int64_t begin = clock64();
   if constexpr (order == Order::kTurns) {
-    // >>> exercise 6.8 "Two warpgroups take turns"
+    // >>> exercise 6.3 "Two warpgroups take turns"
     if (group == 1) give_turn_to(other);
     for (uint32_t i = 0; i < kProducts; ++i) {
       wait_for_turn(group);
@@ -63,7 +63,7 @@ __global__ __launch_bounds__(kLabThreads) void take_turns(
       ptx::wgmma_wait_group<0>();
       promote(sum, product, scale(i));
     }
-    // <<< exercise 6.8
+    // <<< exercise 6.3
   } else {
     for (uint32_t i = 0; i < kProducts; ++i) {
       begin_block(product, i);

@@ -34,7 +34,7 @@ __global__ __launch_bounds__(kWarpgroupThreads) void two_products(
       promote(sum, even, scale(i));
     }
   } else {
-    // >>> exercise 6.7 "Two products in flight"
+    // >>> exercise 6.2 "Two products in flight"
     begin_block(even, 0);
 #pragma unroll
     for (uint32_t i = 0; i + 2 < kProducts; i += 2) {
@@ -50,7 +50,7 @@ __global__ __launch_bounds__(kWarpgroupThreads) void two_products(
     promote(sum, even, scale(kProducts - 2));
     ptx::wgmma_wait_group<0>();
     promote(sum, odd, scale(kProducts - 1));
-    // <<< exercise 6.7
+    // <<< exercise 6.2
   }
   write_d(args, sum, begin);
 }

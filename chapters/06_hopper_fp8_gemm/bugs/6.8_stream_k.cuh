@@ -126,7 +126,7 @@ struct StreamKSchedule {
       return true;
     }
     if (!is_helper(cluster)) return false;
-    // Right lines, not shown here: you write them in exercise 6.2.
+    // Right lines, not shown here: you write them in exercise 6.7.
     //
     //
     //
