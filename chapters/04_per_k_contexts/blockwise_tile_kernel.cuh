@@ -64,7 +64,7 @@ struct BlockwiseTileConfig {
     typename Payload::template Storage<kNumInputStages> input;  ///< stages of A, B and A-scales
   };
   static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
-                "barriers lie in the first 8 KiB of shared memory");
+                "barriers are in the first 8 KiB of shared memory");
 };
 
 /// The roles of one CTA. Each member function is the whole life of one role.

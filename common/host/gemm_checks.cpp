@@ -13,7 +13,7 @@ void validate_gemm_shape(int64_t m, int64_t n, int64_t k) {
   constexpr int64_t kTileM = 64, kTileN = 64;
   const auto check = [&](const char* name, int64_t extent) {
     require(extent >= 1 && extent <= kMaxExtent, name, " is ", extent,
-            "; it must lie between 1 and 2^31 - 1024, the range of TMA's coordinates.");
+            "; it must be between 1 and 2^31 - 1024, the range of TMA's coordinates.");
   };
   check("M", m);
   check("N", n);

@@ -43,7 +43,7 @@ def find_table(text, path, identity):
                                   " answers belong below it. Put it back, or let `./workbook reset "
                                   f"{identity}` do it (it keeps a copy).")
     if len(own) > 1:
-        raise regions.RegionError(path, own[1], f'`["{identity}"]` stands here and in line {own[0]}. '
+        raise regions.RegionError(path, own[1], f'`["{identity}"]` appears here and in line {own[0]}. '
                                   "Leave only one.")
     after = next((number for number, _ in headers if number > own[0]), len(lines) + 1)
     part = lines[own[0] - 1:after - 1]

@@ -86,7 +86,7 @@ def configure(root, tools, console, configuration, afresh=False):
             raise WorkbookError(
                 "CMake could not configure the build; its message is above. `./workbook doctor` "
                 "shows what was found on this machine. If the message is about the folder "
-                f"{folder.relative_to(root)} itself, delete that folder: it is made anew.",
+                f"{folder.relative_to(root)} itself, delete that folder: it will be created again.",
                 details=_from_first(output, r"^CMake Error"))
 
 
@@ -132,8 +132,8 @@ def build(root, tools, console, configuration, targets=(), title="Building"):
     status, output = _run_build(root, tools, console, configuration, targets, title)
     if status != 0 and re.search(_NINJA_TROUBLE, output, re.M):
         folder = configuration.folder(root)
-        console.say(f"The build folder {folder.relative_to(root)} is not in order; CMake makes it "
-                    "anew. What was compiled is kept where it still fits.")
+        console.say(f"The build folder {folder.relative_to(root)} is damaged; CMake configures it "
+                    "again. Compiled files are kept where they still fit.")
         configure(root, tools, console, configuration, afresh=True)
         status, output = _run_build(root, tools, console, configuration, targets, title)
     if status != 0:

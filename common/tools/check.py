@@ -187,8 +187,8 @@ def _does_not_compile(exercise, own, compiled):
 def _failed_run(exercise, own, run, seed, result):
     report = reports.parse(result.errors, exercise.reader_file)
     if report and report.is_of_old_program:
-        raise WorkbookError(f"The program {run.program} was built from other sources than those that"
-                            " lie here. Build it again: `./workbook check` does.")
+        raise WorkbookError(f"The program {run.program} was built from sources other than the"
+                            " current ones. Build it again: `./workbook check` does.")
     shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
     wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
     place = _first_place(exercise, own)
@@ -288,7 +288,7 @@ def changed_outside(root, exercise, text):
     line = first_difference_outside(text, regions.read_text(root / exercise.solution_file))
     if line is None:
         return ()
-    return (f"Only what stands between the marks is checked: {exercise.reader_file}:{line} is "
+    return (f"Only the lines between the marks are checked: {exercise.reader_file}:{line} is "
             "outside of them and differs from the file as it came.",)
 
 
@@ -414,7 +414,7 @@ def _mark(question, given, right):
         letter = shown.rstrip(":.)").lower()
         if letter not in question.letters():
             return Answer(question.key, shown, False,
-                          f"this is none of {', '.join(question.letters())}")
+                          f"this is not one of {', '.join(question.letters())}")
         return Answer(question.key, shown, letter == str(right))
     return Answer(question.key, shown, _plain(shown) == _plain(str(right)))
 

@@ -101,7 +101,7 @@ def load(root):
         for line, code, lines in _sections(path):
             place = f"{PAGES}/{path.name}:{line}"
             if code not in by_id:
-                raise WorkbookError(f"{place}: {code} is no code of {TABLE}.")
+                raise WorkbookError(f"{place}: {code} is not a code of {TABLE}.")
             if code in pages:
                 raise WorkbookError(f"{place}: {code} has a page already.")
             pages[code] = _page(by_id[code], lines, place)
@@ -143,7 +143,7 @@ def _page(row, lines, place):
                             f"not `{language}`.")
     why, fix = ("\n".join(part).strip() for part in (parts[0], parts[4]))
     if not why or not fix:
-        raise WorkbookError(f"{place}: {row.id} says nothing before its example or behind its report.")
+        raise WorkbookError(f"{place}: {row.id} says nothing before its example or after its report.")
     return Page(row, why, language, dict(_ATTRIBUTE.findall(attributes)), tuple(parts[1][1]),
                 tuple(parts[3][1]), fix)
 

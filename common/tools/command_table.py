@@ -137,6 +137,8 @@ def _schedule(parser):
                         const=schedules.STATES,
                         help="also try every order of the synchronisation, up to this many states "
                              f"({schedules.STATES} if you name no number)")
+    parser.add_argument("--explore-lanes", action="store_true",
+                        help="the same, where the lanes of a warp need not stay together")
 
 
 def _run(parser):
@@ -208,7 +210,7 @@ def _bench(parser):
                         help="with timing: chapters 1 and 6, to which no constant was fitted")
     parser.add_argument("--published", action="store_true",
                         help="with timing: two ladders of matrix products, simulated as an H100 and as "
-                             "a B200, beside measured and published times")
+                             "a B200, compared with measured and published times")
     parser.add_argument("--record", metavar="FOLDER",
                         help="with timing, on a Hopper GPU: measure what --validate compares with, by "
                              "the same programs, and write it there")

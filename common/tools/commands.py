@@ -216,7 +216,7 @@ def do_bench(root, console, arguments):
 
 
 def _validate_times(root, console, arguments):
-    """Simulated times of chapters beside those of a GPU."""
+    """Simulated times of chapters compared with those of a GPU."""
     from . import timing_validation
     if arguments.subject != "timing":
         raise WorkbookError(f"--validate belongs to `bench timing`, not to `bench {arguments.subject}`.",
@@ -227,7 +227,7 @@ def _validate_times(root, console, arguments):
 
 
 def _published_times(root, console, arguments):
-    """Simulated times of two ladders of kernels beside measured and published ones."""
+    """Simulated times of two ladders of kernels compared with measured and published ones."""
     from . import timing_ladders
     if arguments.subject != "timing" or arguments.record or arguments.rest:
         raise WorkbookError("--published goes with `bench timing` alone: it runs the two ladders, and "

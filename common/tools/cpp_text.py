@@ -97,7 +97,7 @@ def oddity(text):
     control = _CONTROL.search(text)
     if control:
         return text.count("\n", 0, control.start()), (
-            f"the character U+{ord(control.group()):04X} can't stand in a program. Delete it.")
+            f"the character U+{ord(control.group()):04X} is not allowed in a program. Delete it.")
     found = list(tokens(text))
     return _directive(found) or next(
         ((token.line, sentence) for before, token in zip([None, *found], found)
@@ -110,8 +110,8 @@ def _directive(found):
             continue
         words = "".join(one.text for one in found[index:index + _TOKENS_OF_UNROLL])
         if not (token.is_first and _UNROLL.match(words)):
-            return token.line, (f"`#{_DIRECTIVE.match(words)[1]}` can't stand between the marks: only "
-                                "statements and `#pragma unroll` can.")
+            return token.line, (f"`#{_DIRECTIVE.match(words)[1]}` is not allowed between the marks, "
+                                "where only statements and `#pragma unroll` are.")
     return None
 
 
@@ -126,23 +126,23 @@ def _oddity(token, before):
         return ("a raw string begins here that does not end in this line, or has a backslash in it, or "
                 "more than letters and digits before its `(`. Write an ordinary string.")
     if kind in _QUOTED and before and before.kind in ("word", "number"):
-        return f"`{before.text}` stands right before a quote. Put a space between them."
+        return f"`{before.text}` is right before a quote. Put a space between them."
     if before and before.kind in _QUOTED and (kind in ("word", "number")
                                               or kind in _QUOTED and text[0] not in "\"'"):
-        return "a letter or a digit stands right after a quote. Put a space between them."
+        return "a letter or a digit is right after a quote. Put a space between them."
     trigraph = (_ENDS_WITH_TRIGRAPH if kind == "comment" else _TRIGRAPH).search(text)
     if trigraph:
         return _old(trigraph.group(), _TRIGRAPHS[trigraph.group()[-1]])
     if kind == "digraph":
         return _old(text[:2], _DIGRAPHS[text[:2]])
     if kind == "word" and _OF_PREPROCESSOR.fullmatch(text):
-        return (f"`{text}` can't stand between the marks: it is a name of the preprocessor or of macros "
-                "in the system's headers.")
+        return (f"`{text}` is not allowed between the marks: it is a name of the preprocessor or of "
+                "macros in the system's headers.")
     if kind == "word" and not text.replace("$", "_").isidentifier():
         strange = next((one for one in text if not f"_{one}".isidentifier() and one != "$"), text[0])
-        return f"the character U+{ord(strange):04X} can't stand in a name. Delete it."
+        return f"the character U+{ord(strange):04X} is not allowed in a name. Delete it."
     if text == "\\":
-        return "a backslash stands here outside of a string."
+        return "a backslash is outside of a string here."
     return ""
 
 

@@ -375,7 +375,7 @@ def _read_find(root, chapter, fields, reader):
     _check_letters(reader, "causes", fields["causes"])
     fields["cause"] = reader.take("cause", str)
     if fields["cause"] not in [cause[0] for cause in fields["causes"]]:
-        reader.fail(f"`cause` is \"{fields['cause']}\", which is none of the causes' letters.")
+        reader.fail(f"`cause` is \"{fields['cause']}\", which is not one of the causes' letters.")
     fields["also_lines"] = reader.texts("also_lines", required=False)
     fields["needs_reports"] = reader.take("needs_reports", bool, False, required=False)
     fields["why"] = reader.take("why", str, "", required=False)

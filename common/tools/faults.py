@@ -117,7 +117,7 @@ class _Patches:
                 self._fail(table, f"`{key}` is missing.")
         for key, value in table.items():
             if key not in _KEYS:
-                self._fail(table, f"`{key}` is none of {', '.join(_KEYS)}.")
+                self._fail(table, f"`{key}` is not one of {', '.join(_KEYS)}.")
             if not isinstance(value, _KEYS[key]):
                 self._fail(table, f"`{key}` has to be a {_KEYS[key].__name__}.")
         code, level = table.get("expect", ""), table.get("level", CONTRACT)
@@ -270,7 +270,7 @@ def _small_kernel(name, lines, first, head, is_hopper):
     kernel = _KERNEL.search(text)
     kernel = kernel and (kernel.group(1) or kernel.group(2))
     if not kernel:
-        raise WorkbookError(f"{where}: no kernel stands below this comment.")
+        raise WorkbookError(f"{where}: no kernel follows this comment.")
     if (kind == "fault") != bool(code):
         raise WorkbookError(f"{where}: a fault has a line `// expect CODE at LEVEL`, a right kernel "
                             "none.")

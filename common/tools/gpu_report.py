@@ -251,7 +251,7 @@ def measure(root, console, gpu, tools, folder, wanted, run=run_limited):
     console.say("")
     console.say(", ".join(f"{number} {word}" for word, number in counts.items()))
     console.say(f"The report is in {paths[0]} (for programs) and {paths[1]} (to read). Please send "
-                "both, and the files blackwell-conformance*.txt beside them: this project has no "
+                "both, and the files blackwell-conformance*.txt next to them: this project has no "
                 "such GPU.")
     bad = counts[FAILED] + counts[TIMED_OUT] + counts["differ from the simulator"]
     return 1 if bad or not counts[PASSED] else 0

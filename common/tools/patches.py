@@ -110,7 +110,7 @@ def _place(lines, hunk):
                             + (f": the line `{missing.strip()}` isn't there." if missing is not None
                                else ": its lines aren't there in this order."))
     if len(fits) > 1 and not hunk.first:
-        raise WorkbookError(f"its lines stand in {len(fits)} places of the file; give more context "
+        raise WorkbookError(f"its lines appear in {len(fits)} places of the file; give more context "
                             "or line numbers (`@@ -12,7 +12,6 @@`).")
     return min(fits, key=lambda index: abs(index + 1 - hunk.first))
 

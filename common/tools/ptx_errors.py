@@ -40,7 +40,7 @@ def _directive(ptx):
         code = _NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), asm[1])
         if "#" in code:
             number = ptx.count("\n", 0, asm.start(1)) + code.count("\n", 0, code.index("#")) + 1
-            return {number: ["`#` can't stand in an asm statement: PTX has no preprocessor"]}
+            return {number: ["`#` is not allowed in an asm statement: PTX has no preprocessor"]}
     return {}
 
 

@@ -121,7 +121,7 @@ def parse(text, path):
             raise RegionError(path, number, "a starter's text belongs into the exercise's TOML file "
                               "(`starter = '''...'''`), not into the source.")
         elif _LOOKS_LIKE_MARK.match(line):
-            raise RegionError(path, number, f"this looks like a mark but is none: `{line.strip()}`.")
+            raise RegionError(path, number, f"this looks like a mark but is not one: `{line.strip()}`.")
         elif opened:
             body.append(line)
     if opened:
@@ -209,7 +209,7 @@ def reader_region(text, path, identity):
             raise RegionError(path, other, f"the mark `{mark}` is gone, so it can't be told which "
                               f"lines are yours. {mend}")
         if len(found) > 1:
-            raise RegionError(path, found[1], f"the mark `{mark}` stands here and in line "
+            raise RegionError(path, found[1], f"the mark `{mark}` appears here and in line "
                               f"{found[0]}. Leave only one.")
     first, last = opened[0], closed[0]
     if last < first:
@@ -218,7 +218,7 @@ def reader_region(text, path, identity):
     lines = text.split("\n")[first:last - 1]
     for number, line in enumerate(lines, first + 1):
         if _OPEN.match(line) or _CLOSE.match(line):
-            raise RegionError(path, number, f"a mark of another exercise stands between the marks "
+            raise RegionError(path, number, f"a mark of another exercise is between the marks "
                               f"of exercise {identity} (lines {first} and {last}). Move it out.")
     return ReaderRegion(tuple(lines), first + 1)
 
@@ -247,10 +247,10 @@ def _unpaired(text):
             stack.append((bracket, line))
         elif bracket in _PAIRS:
             if not stack:
-                return line, (f"a `{bracket}` stands here without its `{_PAIRS[bracket]}`: it would "
+                return line, (f"a `{bracket}` is here without its `{_PAIRS[bracket]}`: it would "
                               "close what was opened outside of the marks.")
             if stack[-1][0] != _PAIRS[bracket]:
-                return line, (f"a `{bracket}` stands here, but what is open is the `{stack[-1][0]}` "
+                return line, (f"a `{bracket}` is here, but what is open is the `{stack[-1][0]}` "
                               f"{_lines_above(line - stack[-1][1])}.")
             stack.pop()
     if stack:

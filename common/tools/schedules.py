@@ -22,8 +22,10 @@ def settings(arguments):
         chosen["BW_SIM_CYCLE_LIMIT"] = str(arguments.until)
     if arguments.until_event is not None:
         chosen["BW_SIM_UNTIL_EVENT"] = arguments.until_event
-    if arguments.explore is not None:
-        chosen["BW_SIM_EXPLORE"] = str(arguments.explore)
+    if arguments.explore is not None or arguments.explore_lanes:
+        chosen["BW_SIM_EXPLORE"] = str(arguments.explore or STATES)
+    if arguments.explore_lanes:
+        chosen["BW_SIM_EXPLORE_LANES"] = "1"
     return chosen
 
 
@@ -32,7 +34,8 @@ def require_simulator(arguments, on_gpu):
     given = [name for name, value in (("--schedules", arguments.schedules), ("--seed", arguments.seed),
                                       ("--until", arguments.until),
                                       ("--until-event", arguments.until_event),
-                                      ("--explore", arguments.explore))
+                                      ("--explore", arguments.explore),
+                                      ("--explore-lanes", arguments.explore_lanes or None))
              if value is not None]
     if given and on_gpu:
         raise WorkbookError(f"{given[0]} chooses among the simulator's schedules; a GPU has its own. "
@@ -47,6 +50,8 @@ def again(arguments, seed, event=None):
         words += ["--until-event", event]
     if arguments.explore is not None:
         words += ["--explore", str(arguments.explore)]
+    if arguments.explore_lanes:
+        words.append("--explore-lanes")
     if arguments.rest:
         words += ["--", *arguments.rest]
     return " ".join(map(shlex.quote, words))

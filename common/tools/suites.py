@@ -159,7 +159,7 @@ def programs_of(name, folder):
     """The programs of the suite `name` in a folder; refuses a folder that isn't one."""
     suite, folder = SUITES[name], Path(folder)
     if not folder.is_dir():
-        raise WorkbookError(f"{folder} is no folder. Name the one that holds {suite.title} "
+        raise WorkbookError(f"{folder} is not a folder. Name the one that holds {suite.title} "
                             f"({suite.layout}).", exit_code=2)
     programs = suite.find(folder)
     if not programs:

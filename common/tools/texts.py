@@ -130,7 +130,7 @@ def refreshed(text, path, blocks, kinds):
         is_table = mark.group(1) in _TABLES
         result += [""] * is_table + made
         if made != [one for one in lines[index:end] if one.strip() or not is_table]:
-            problems.append(Problem(str(path), index, f"what stands below `{mark.group(1)} "
+            problems.append(Problem(str(path), index, f"what is below `{mark.group(1)} "
                                     f"{mark.group(2)}` has drifted."))
         index = end
     return "\n".join(result), problems
@@ -231,7 +231,7 @@ def main(arguments=None):
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems and not chosen.write:
-        print("What has drifted is made anew by `python3 -m tools.texts --write` in common/.",
+        print("`python3 -m tools.texts --write` in common/ writes the texts that have drifted again.",
               file=sys.stderr)
     return 1 if problems else 0
 

@@ -24,9 +24,9 @@ class Ladder:
 
 
 LADDERS = (
-    Ladder("by wgmma, simulated as an H100, beside one H100", "timing_bench", "ladder,large_ladder",
-           "h100_times.csv", "h100"),
-    Ladder("by tcgen05, simulated as a B200, beside what learn-cuda has published of its own kernels",
+    Ladder("by wgmma, simulated as an H100, compared with one H100", "timing_bench",
+           "ladder,large_ladder", "h100_times.csv", "h100"),
+    Ladder("by tcgen05, simulated as a B200, compared with learn-cuda's published times of its kernels",
            "blackwell_timing_bench", "ladder", "b200_kernels.csv", "b200"),
 )
 

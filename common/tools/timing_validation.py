@@ -179,7 +179,7 @@ def _by_variant(rows):
     variants = defaultdict(list)
     for row in rows:
         variants[row.variant].append(100 * row.deviation)
-    return [f"    {variant:<26} {len(own):3d} rows, {sum(own) / len(own):+6.1f} % in the mean, "
+    return [f"    {variant:<26} {len(own):3d} rows, {sum(own) / len(own):+6.1f} % on average, "
             f"{min(own):+6.1f} to {max(own):+6.1f} %" for variant, own in variants.items()]
 
 
@@ -206,7 +206,7 @@ def describe(rows, every):
                 if (tau := kendall_tau([(row.measured, row.simulated) for row in variants])) is not None]
         if taus:
             mean = sum(taus) / len(taus)
-            lines.append(f"  ranking of variants: Kendall's tau {mean:.2f} in the mean, {min(taus):.2f} "
+            lines.append(f"  ranking of variants: Kendall's tau {mean:.2f} on average, {min(taus):.2f} "
                          f"at least ({len(taus)} subjects)")
         if is_gemm:
             among = sum(min(variants, key=lambda row: row.measured) in
@@ -216,7 +216,7 @@ def describe(rows, every):
                          f"{len(subjects)} shapes")
             losses = [100 * loss_of_choice(variants) for variants in subjects.values()]
             lines.append("  the simulator's fastest takes longer on the GPU than the GPU's fastest: "
-                         f"{sum(losses) / len(losses):.1f} % in the mean, {max(losses):.1f} % at most")
+                         f"{sum(losses) / len(losses):.1f} % on average, {max(losses):.1f} % at most")
             lines += _by_variant(own)
     return lines
 
@@ -243,8 +243,8 @@ def do_validate(root, console, tools, options):
             rows += simulate(root, group, tools, text)
     seconds = time.monotonic() - begin
     model = os.environ.get("BW_SIM_TIMING", "model")
-    print(f"simulated as an H100 (BW_SIM_TIMING={model}), beside one H100; no constant was fitted to "
-          "these")
+    print(f"simulated as an H100 (BW_SIM_TIMING={model}), compared with one H100; no constant was "
+          "fitted to these")
     print("\n".join(describe(rows, every)))
     print(f"{len(rows)} rows in {seconds:.0f} s")
     return 0

@@ -93,7 +93,7 @@ class Trace:
         except OSError as error:
             raise WorkbookError(f"The event log {path} can't be read: {error.strerror}.") from error
         except ValueError as error:
-            raise WorkbookError(f"{path}:{number}: this is no event: {error}.") from error
+            raise WorkbookError(f"{path}:{number}: this is not an event: {error}.") from error
         if begin:
             launches.append(Launch(begin, tuple(events)))
         if not launches:

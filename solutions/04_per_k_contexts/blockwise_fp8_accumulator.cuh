@@ -42,7 +42,7 @@ class BlockwiseFp8Accumulator {
   static constexpr bool kOneBScale = kScaleBlock % kColumns == 0;
   static constexpr int kSharing = 8;  ///< columns for which the scale is chosen together
   static_assert(columns_sharing_b_scale(tile_n) % kSharing == 0 && kColumns % kSharing == 0,
-                "the boundary between two B-scales lies at a multiple of 8 columns");
+                "the boundary between two B-scales is at a multiple of 8 columns");
 
  public:
   /// At the start of each output tile.

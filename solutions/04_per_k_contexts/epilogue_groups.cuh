@@ -32,7 +32,7 @@ struct EpilogueGroups {
     if constexpr (kCount == 1) return 0;
     constexpr uint32_t kFirstWarps[] = {first_warps...};
     static_assert(kFirstWarps[0] == 0 && kFirstWarps[kCount - 1] >= kWarpsPerGroup,
-                  "the first group is warps 0 to 3, the second comes behind it");
+                  "the first group is warps 0 to 3, the second comes after it");
     constexpr uint32_t kSecondsFirstThread = kFirstWarps[kCount - 1] * 32;
     return threadIdx.x / kSecondsFirstThread;
   }

@@ -12,9 +12,14 @@ STATES = 200_000
 
 class Exploration(unittest.TestCase):
     def prove(self, program, options):
-        """Every launch is explored to its end."""
+        """Every launch is explored to its end, also where the lanes of a warp run apart."""
+        for lanes_apart in ("0", "1"):
+            self.explore(program, options, lanes_apart)
+
+    def explore(self, program, options, lanes_apart):
         done = subprocess.run([os.path.join(FOLDER, program), *options.split()], timeout=100,
-                              env=dict(os.environ, BW_SIM_EXPLORE=str(STATES), BW_SIM_STATS="1"),
+                              env=dict(os.environ, BW_SIM_EXPLORE=str(STATES), BW_SIM_STATS="1",
+                                       BW_SIM_EXPLORE_LANES=lanes_apart),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

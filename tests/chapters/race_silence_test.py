@@ -1,7 +1,7 @@
 """No solution and no lab races: every program, every configuration, at the level `races`.
 
-Run as `race_silence_test.py SEEDS PROGRAM...` with the paths of the chapters' programs, whose labs lie
-beside them. SEEDS is how many seeds of the schedule are tried."""
+Run as `race_silence_test.py SEEDS PROGRAM...` with the paths of the chapters' programs, whose labs are
+next to them. SEEDS is how many seeds of the schedule are tried."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 /// \file
 /// The effect of each instruction form on registers and memory with random values, its duration,
-/// or the reason for its refusal; "untold" where it writes what no observer is told of:
+/// or the reason for its refusal; "unobserved" where a write is not observed:
 ///
 ///     instruction_outcomes            a line for each form of shapes.inc
 ///     instruction_outcomes TEXT       of those whose form holds this, with every instruction
@@ -175,9 +175,9 @@ void print_form(Shape shape, uint32_t number, bool shows_all) {
     for (size_t k = 0; k < outcomes.size(); ++k) {
       Settings settings = short_settings();
       settings.timing = k == 0 ? TimingModel::simple : TimingModel::model;
-      outcomes[k] = k == 0 ? simulate(task, settings) : simulate_told(task, settings);
+      outcomes[k] = k == 0 ? simulate(task, settings) : simulate_observed(task, settings);
     }
-    if (!outcomes[1].untold.empty()) codes += " untold";
+    if (!outcomes[1].unobserved.empty()) codes += " unobserved";
     const Outcome& outcome = outcomes[0];
     digest.add(outcome.fault ? what_of(outcome.report) : "finished");
     for (const uint32_t word : outcome.memory) digest.add(word);
@@ -193,7 +193,8 @@ void print_form(Shape shape, uint32_t number, bool shows_all) {
                   outcome.fault ? what_of(outcome.report).c_str() : "finished",
                   static_cast<unsigned long long>(outcome.cycles),
                   static_cast<unsigned long long>(outcomes[1].cycles),
-                  outcomes[1].untold.empty() ? "" : ", writes untold ", outcomes[1].untold.c_str());
+                  outcomes[1].unobserved.empty() ? "" : ", writes unobserved ",
+                  outcomes[1].unobserved.c_str());
   }
   std::printf("%.*s: %u taken, %u finished%s, %llu and %llu cycles, %016llx\n",
               static_cast<int>(shape.size()), shape.data(), taken, finished, codes.c_str(),

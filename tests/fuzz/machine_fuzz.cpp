@@ -21,8 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (outcome.fault == FaultKind::parse || outcome.fault == FaultKind::unsupported)
     found("a kernel whose instructions decode one by one is refused:\n" + outcome.report);
   if (!twice) return 0;
-  const Outcome second = simulate_told(task, settings);
-  if (!second.untold.empty()) found("no observer is told that this was written: " + second.untold);
+  const Outcome second = simulate_observed(task, settings);
+  if (!second.unobserved.empty())
+    found("no observer was notified of this write: " + second.unobserved);
   if (second != outcome)
     found("two runs of one kernel differ; the first has " + outcome.describe());
   return 0;

@@ -10,7 +10,7 @@
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
 #include "common/simulator/units/units.hpp"
-#include "tests/fuzz/told_writes.hpp"
+#include "tests/fuzz/observed_writes.hpp"
 
 namespace bw::sim::fuzz {
 namespace {
@@ -55,10 +55,10 @@ Outcome run(const Task& task, const Settings& settings, uint64_t explored_states
   const uint64_t address = device.memory().allocate(bytes, "memory of the task");
   void* const memory = reinterpret_cast<void*>(address);
   std::memcpy(memory, task.memory.data(), bytes);
-  ToldWrites* told = nullptr;
+  ObservedWrites* observed = nullptr;
   if (looks_at_writes) {
-    auto watch = std::make_unique<ToldWrites>(address, bytes);
-    told = watch.get();
+    auto watch = std::make_unique<ObservedWrites>(address, bytes);
+    observed = watch.get();
     device.observe(std::move(watch));
   }
   const OpaqueMap map = map_of(address, task.memory.size());
@@ -75,11 +75,11 @@ Outcome run(const Task& task, const Settings& settings, uint64_t explored_states
   }
   outcome.memory.resize(task.memory.size());
   std::memcpy(outcome.memory.data(), memory, bytes);
-  if (told != nullptr) {
+  if (observed != nullptr) {
     const auto before = std::as_bytes(std::span(task.memory));
     const auto after = std::as_bytes(std::span(outcome.memory));
-    outcome.untold = told->untold(before, after);
-    if (changed_bytes != nullptr) *changed_bytes = told->changed(before, after);
+    outcome.unobserved = observed->unobserved(before, after);
+    if (changed_bytes != nullptr) *changed_bytes = observed->changed(before, after);
   }
   return outcome;
 }
@@ -100,7 +100,7 @@ Outcome simulate(const Task& task, const Settings& settings, uint64_t explored_s
   return run(task, settings, explored_states, /*looks_at_writes=*/false, nullptr);
 }
 
-Outcome simulate_told(const Task& task, const Settings& settings, size_t* changed_bytes) {
+Outcome simulate_observed(const Task& task, const Settings& settings, size_t* changed_bytes) {
   return run(task, settings, 0, /*looks_at_writes=*/true, changed_bytes);
 }
 

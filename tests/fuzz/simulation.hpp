@@ -32,8 +32,8 @@ struct Outcome {
   /// The words at the end; none of a run that ended in a fault, where it depends on the host's
   /// threads which clusters ran alongside the faulty one.
   std::vector<uint32_t> memory;
-  /// What it wrote without a word to observers, where that is looked at (told_writes.hpp).
-  std::string untold;
+  /// What it wrote without notifying observers, if that is checked (observed_writes.hpp).
+  std::string unobserved;
 
   /// Whether nothing differs.
   bool operator==(const Outcome&) const = default;
@@ -48,9 +48,9 @@ struct Outcome {
 /// `explored_states`, every order of its synchronisation is tried, up to this many states.
 [[nodiscard]] Outcome simulate(const Task& task, const Settings& settings,
                                uint64_t explored_states = 0);
-/// The same, on one host thread; also looks for writes that observers aren't told of, and counts
+/// The same, on one host thread; also looks for writes without a notification, and counts
 /// the bytes that have changed.
-[[nodiscard]] Outcome simulate_told(const Task& task, const Settings& settings,
-                                    size_t* changed_bytes = nullptr);
+[[nodiscard]] Outcome simulate_observed(const Task& task, const Settings& settings,
+                                        size_t* changed_bytes = nullptr);
 
 }  // namespace bw::sim::fuzz

@@ -59,7 +59,7 @@ std::map<std::string, Record> read_records(const std::string& path) {
     for (uint64_t word = 0; words >> word;) record.words.push_back(word);
     const size_t expected = record.complete ? record.count : kBlocks;
     require((mark == "=" || mark == "#") && words.eof() && record.words.size() == expected, path,
-            " has a line that is no record: '", line.substr(0, 80), "'; write the file anew.");
+            " has a line that is not a record: '", line.substr(0, 80), "'; write the file again.");
     require(records.emplace(name, record).second, path, " has the case ", name, " twice.");
   }
   return records;

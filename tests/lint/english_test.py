@@ -1,7 +1,7 @@
 """The English of texts, comments and messages: english_test.py [--write].
 
 Two checks. Markers are words that technical English seldom needs and that this tree once used by the
-hundred (docs/style.md lists the rules behind them); english.json has the number that each folder may
+hundred (docs/style.md lists the rules); english.json has the number that each folder may
 contain, and --write lowers these numbers to what is there. Harper checks the grammar of the pages; the
 rules that are off are listed in english.json with a reason.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who checks the checks: changes the simulator's sources, one token at a time, and runs its tests.
+"""A check of the checks: changes the simulator's sources, one token at a time, and runs its tests.
 
     tests/mutation/mutate.py --build build/sim --count 200 --seed 1
 
@@ -10,7 +10,7 @@ is only read (it must be up to date), so any number of workers share it. What be
 
   killed      a test fails, crashes or hangs (runs much longer than without the change)
   equivalent  the compiler makes the same object file of it
-  explained   no test fails, and explained.txt beside this file says why that is right
+  explained   no test fails, and explained.txt next to this file says why that is right
   survived    no test fails
   invalid     it doesn't compile
 

@@ -32,7 +32,7 @@ NUMBERS = ("hardware_conformance", "hardware_conformance_hopper", "hardware_expe
 # Faults and their reports; right programs that stay silent.
 REPORTS = ("simulator.codes", "simulator.kept_reports", "simulator.faults.kernels",
            "simulator.global_races", "fuzz.pipeline", "fuzz.machine")
-# What every instruction form does, and what the unit tests' kernels do beside what these ask.
+# What every instruction form does, and what the unit tests' kernels do beyond what these ask.
 FORMS = {"ptx", "schedule", "machine", "units"}
 KERNELS = "simulator.kept_units"
 # When things happen, and which.
@@ -75,7 +75,7 @@ _SLOW = " (slow ones)"  # the unit tests of a program that come last
 SLOW_UNIT_TEST_MS = 100
 LINK_SECONDS = 0.3
 LEAST_SECONDS = 8.0  # a test may take, and
-TIME_FACTOR = 4.0    # so many times what it takes without a change
+TIME_FACTOR = 4.0    # limit, as a multiple of the time without a change
 MOST_SECONDS = 600.0  # without a change
 
 
@@ -121,7 +121,7 @@ class Test:
 
 
 def _elsewhere(word, built, folder):
-    """What a word of a command is, if the programs of `built` lie in `folder`: both are called bin."""
+    """What a word of a command is, if the programs of `built` are in `folder`: both are called bin."""
     if word in (str(built), str(built.parent)):
         return str(folder if word == str(built) else folder.parent)
     return str(folder / Path(word).name) if os.path.dirname(word) == str(built) else word

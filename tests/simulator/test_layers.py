@@ -82,7 +82,7 @@ def mnemonics(root):
 
 def opcode_literals(root, words):
     """file:line and the literal for every string that is an opcode, or the beginning of one, outside
-    of isa/ and units/. A noun that counted() puts into a sentence is none."""
+    of isa/ and units/. A noun that counted() puts into a sentence is not one."""
     found = []
     for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.hpp")]):
         place = path.relative_to(root)

@@ -170,7 +170,7 @@ class Bad(unittest.TestCase):
         self.assertEqual(len(found[0].clusters), 1)
 
     def test_another_file_is_refused(self):
-        with self.assertRaisesRegex(WorkbookError, "no recording"):
+        with self.assertRaisesRegex(WorkbookError, "not a recording"):
             read(b"something else")
         with self.assertRaisesRegex(WorkbookError, "no kernel"):
             read(b"")

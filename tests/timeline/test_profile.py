@@ -153,7 +153,7 @@ class Timelines(Calls):
             with self.assertRaisesRegex(WorkbookError, "is a recording"):
                 self.call(command.do_timeline, path, output=folder, rest=["--m", "1"])
             path.write_bytes(b"something else")
-            with self.assertRaisesRegex(WorkbookError, "no recording"):
+            with self.assertRaisesRegex(WorkbookError, "not a recording"):
                 self.call(command.do_timeline, path, output=folder, rest=[])
 
     def test_json_is_as_documented_and_its_parts_are_all_of_a_roles_time(self):
@@ -183,8 +183,8 @@ class Timelines(Calls):
             for arguments, words in (
                     (dict(launch=7), "name one from 1 to 1"),
                     (dict(against="--m '128"), "quotation marks"),
-                    (dict(cluster="x"), "--cluster x: this is no range"),
-                    (dict(cycles="5-4"), "--cycles 5-4: this is no range"),
+                    (dict(cluster="x"), "--cluster x: this is not a range"),
+                    (dict(cycles="5-4"), "--cycles 5-4: this is not a range"),
                     (dict(rest=["--help"]), "no kernel"),
                     (dict(chapter="no/such.rec"), "There is no file no/such.rec"),
                     (dict(cluster="7"), "nothing to draw")):
@@ -287,7 +287,7 @@ class Profiles(Calls):
                     (dict(against=other), "a profile of 03_warp_contexts, not of 02_tmem"),
                     (dict(against=old), "saved by another version of the workbook .profile 0"),
                     (dict(against=counted), "statistics 7; this one has 1 and 1"),
-                    (dict(against=str(broken)), "this is no profile"),
+                    (dict(against=str(broken)), "this is not a profile"),
                     (dict(against=str(Path(folder) / "none.json")), "there is no such file"),
                     (dict(against="--n '64"), "quotation marks"),
                     (dict(against=str(path), timing="simple"), "timing model, and this one has simple"),

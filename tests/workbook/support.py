@@ -47,7 +47,7 @@ _PROGRAM = """\
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) std::printf("option %s\\n", argv[i]);
   for (const char* const name : {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_UNTIL_EVENT",
-                                 "BW_SIM_EXPLORE"})
+                                 "BW_SIM_EXPLORE", "BW_SIM_EXPLORE_LANES"})
     if (const char* const value = std::getenv(name)) {
       std::printf("%s %s\\n", name, value);
       for (int i = 1; i < argc; ++i)

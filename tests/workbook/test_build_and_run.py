@@ -65,6 +65,9 @@ class Run(CheckoutTest):
         self.assertEqual(result.stdout, "option 0\nBW_SIM_SEED 7\nBW_SIM_CYCLE_LIMIT 300\n"
                                         "BW_SIM_EXPLORE 1000000\n")
 
+        result = self.run_workbook(root, "run", "5", "--sim", "--explore-lanes", "--", "0")
+        self.assertEqual(result.stdout, "option 0\nBW_SIM_EXPLORE 1000000\nBW_SIM_EXPLORE_LANES 1\n")
+
         result = self.run_workbook(root, "run", "5", "--sim", "--until-event", "0.3.1250", "--", "0")
         self.assertEqual(result.stdout, "option 0\nBW_SIM_UNTIL_EVENT 0.3.1250\n")
 

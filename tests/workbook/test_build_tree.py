@@ -64,7 +64,7 @@ class Repaired(BuildTree):
     def test_a_damaged_build_ninja(self):
         self.assert_runs()
         self.rewrite("build.ninja", lambda text: text[:len(text) // 3] + "\nbuild : :\n")
-        self.assertIn("makes it anew", self.assert_runs().stderr)
+        self.assertIn("configures it again", self.assert_runs().stderr)
 
     def test_what_was_compiled_is_kept_when_the_tree_is_made_anew(self):
         self.assert_runs()

@@ -188,7 +188,7 @@ class Sentences(unittest.TestCase):
         self.refused("a;\nb;\n#inc\\ \nlude <x>", 2, "`#include`", "`#pragma unroll`")
         self.refused("a;\n??=include <x>", 1, "`??=` is an old spelling of `#`")
         self.refused("#pragma once", 0, "`#pragma once`")
-        self.refused("a;\n_Pragma(\"x\")", 1, "`_Pragma` can't stand")
+        self.refused("a;\n_Pragma(\"x\")", 1, "`_Pragma` is not allowed")
         self.refused("a = __has_include(<x>);", 0, "`__has_include`")
         self.refused("a;\nx = R\"(\n)\";", 1, "raw string")
         self.refused("a;\0", 0, "U+0000")

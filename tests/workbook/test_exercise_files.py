@@ -148,7 +148,7 @@ class Loading(SmallRepository):
         self.refused(4, "-arrive();", "-depart();", "1.4_x.toml", "`depart();` isn't there")
 
     def test_a_cause_without_letter(self):
-        self.refused(4, 'cause = "a"', 'cause = "z"', "none of the causes")
+        self.refused(4, 'cause = "a"', 'cause = "z"', "not one of the causes")
 
     def test_an_exercise_that_does_not_exist(self):
         with self.assertRaisesRegex(WorkbookError, "no exercise '1.9'.*1.1 to 1.4"):
@@ -231,7 +231,7 @@ class Answers(SmallRepository):
         self.answer(count='"many"', who='"q"')
         comments = [answer.comment for answer in self.verdict(3).answers]
         self.assertIn("whole number", comments[0])
-        self.assertIn("none of a, b", comments[1])
+        self.assertIn("not one of a, b", comments[1])
 
     def test_what_is_not_answered_is_open_and_not_wrong(self):
         self.answer(count="2")
@@ -329,7 +329,7 @@ class Answers(SmallRepository):
         self.edit(self.path, '["1.3"]\n', "")
         self.assertIn('`["1.3"]` is gone', self.verdict(3).found)
         self.edit(self.path, '["1.4"]', '["1.3"]\n["1.3"]\n["1.4"]')
-        self.assertIn("stands here and in line", self.verdict(3).found)
+        self.assertIn("appears here and in line", self.verdict(3).found)
         self.path.unlink()
         self.assertIn("does not exist", self.verdict(3).found)
 

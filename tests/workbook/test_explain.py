@@ -127,7 +127,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.difference(), ["-a;", "+b;", " c;"])
 
     def test_what_is_no_page(self):
-        for lines, words in (([line.replace("B06", "B77") for line in self.GOOD], "is no code"),
+        for lines, words in (([line.replace("B06", "B77") for line in self.GOOD], "is not a code"),
                              (self.GOOD + self.GOOD, "has a page already"),
                              (self.GOOD[:9], "needs a text, an example"),
                              ([line.replace("cuda", "cpp") for line in self.GOOD], "not `cpp`"),

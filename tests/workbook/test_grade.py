@@ -452,7 +452,7 @@ class Cluster(GradeTest):
         said = self.grade("--cluster", self.address, status=1)
         self.assertIn(f"There is no Dask scheduler at {self.address}", said)
         said = self.grade("--cluster", "nonsense", status=2)
-        self.assertIn("--cluster nonsense is no address", said)
+        self.assertIn("--cluster nonsense is not an address", said)
 
     def test_a_scheduler_of_another_version(self):
         code = ("import sys\n"
@@ -484,7 +484,7 @@ class BadInput(GradeTest):
         empty.mkdir()
         self.assertIn("holds no submission", self.refused(place=empty))
         (empty / "photos").mkdir()
-        self.assertIn("what lies there: photos", self.refused(place=empty))
+        self.assertIn("found there: photos", self.refused(place=empty))
         self.assertIn("can't be read: No such file", self.refused(place=empty / "nowhere"))
         listed = empty / "list.txt"
         listed.write_text("no/such/folder\n", encoding="utf-8")

@@ -105,7 +105,7 @@ class Traces(unittest.TestCase):
     def test_a_log_that_can_not_be_read(self):
         with self.assertRaisesRegex(WorkbookError, "holds no launch"):
             self.read("")
-        with self.assertRaisesRegex(WorkbookError, "events.jsonl:1: this is no event"):
+        with self.assertRaisesRegex(WorkbookError, "events.jsonl:1: this is not an event"):
             self.read("{\n")
         with self.assertRaisesRegex(WorkbookError, "can't be read"):
             Trace.read("/no/such/log")

@@ -6,11 +6,23 @@ import threading
 import unittest
 
 from exercise_support import ExerciseTest
+from support import ROOT
 
 from tools.console import Console
 from tools.errors import WorkbookError
 from tools.exercises import load_all
 from tools.reader import progress, selection
+
+
+class HintsOfTheChapters(unittest.TestCase):
+    """The hints of this checkout's exercises."""
+
+    def test_statements_are_lines_of_code(self):
+        for one in load_all(ROOT):
+            for hint in one.hints:
+                for line in hint.splitlines():
+                    if not line.startswith("    "):
+                        self.assertNotRegex(line, r"\{ |[{};]$", one.id)
 
 
 class Selection(ExerciseTest):
@@ -199,6 +211,12 @@ class Hints(ExerciseTest):
 
     def test_without_a_name_it_is_the_next_exercise(self):
         self.assertIn("1.1 Step to the next stage", self.hint())
+
+    def test_a_line_of_code_is_never_wrapped(self):
+        narrow = self.hint("1.1", "--level", "3", COLUMNS="20")
+        self.assertIn("\n      if (...) { lap ^= 1; }\n", narrow)
+        self.assertTrue(any(line.startswith("That was the last") and len(line) <= 20
+                            for line in narrow.splitlines()), narrow)
 
     def test_an_exercise_that_does_not_exist_names_the_nearest(self):
         for wanted, words in (("1.7", "Chapter 1 has 1.1 to 1.2"), ("9.1", "as in 1.1"),

@@ -111,7 +111,7 @@ class Ptxas(unittest.TestCase):
             said = ptx_errors.explained("Segmentation fault\n", ptx, "x.ptx")
             error = reports.first_error(said, READER)
             self.assertEqual(error.line, 9)
-            self.assertIn("`#` can't stand in an asm statement", error.message)
+            self.assertIn("`#` is not allowed in an asm statement", error.message)
 
 
 class Words(unittest.TestCase):

@@ -152,7 +152,7 @@ class Folders(unittest.TestCase):
                 with self.assertRaisesRegex(WorkbookError, "is not .*there should be .*") as refused:
                     suites.programs_of(name, folder)
                 self.assertEqual(refused.exception.exit_code, 2)
-            with self.assertRaisesRegex(WorkbookError, "is no folder"):
+            with self.assertRaisesRegex(WorkbookError, "is not a folder"):
                 suites.programs_of("scor", Path(folder) / "nothing")
             # Another suite's folder isn't one either.
             make_suite("indigo", Path(folder))

@@ -41,9 +41,9 @@ class Summary(unittest.TestCase):
         text = "\n".join(validation.describe(rows, every=False))
         self.assertIn("6 rows, mean  55.3 %, worst +200.0 % (t a)", text)
         self.assertIn("shapes that fill the chip", text)
-        self.assertIn("Kendall's tau 0.00 in the mean, -1.00 at least (2 subjects)", text)
+        self.assertIn("Kendall's tau 0.00 on average, -1.00 at least (2 subjects)", text)
         self.assertIn("among the simulator's best two on 1 of 2 shapes", text)
-        self.assertIn("on the GPU than the GPU's fastest: 100.0 % in the mean, 200.0 % at most", text)
+        self.assertIn("on the GPU than the GPU's fastest: 100.0 % on average, 200.0 % at most", text)
 
     def test_swapped_configurations_and_the_direction_of_errors(self):
         rows = [row("s", "16x64_swap", 10, 9), row("t", "16x64_swap", 20, 22),
@@ -51,7 +51,7 @@ class Summary(unittest.TestCase):
         text = "\n".join(validation.describe(rows, every=False))
         self.assertRegex(text, r"operands swapped +2 rows, mean  10.0 %")
         self.assertRegex(text, r"operands not swapped +1 rows, mean  20.0 %, worst  -20.0 %")
-        self.assertRegex(text, r"16x64_swap +2 rows,   \+0.0 % in the mean,  -10.0 to  \+10.0 %")
+        self.assertRegex(text, r"16x64_swap +2 rows,   \+0.0 % on average,  -10.0 to  \+10.0 %")
         self.assertNotIn("operands swapped", "\n".join(validation.describe(rows[2:], every=False)))
 
     def test_shapes_that_were_drawn_have_a_summary_of_their_own(self):

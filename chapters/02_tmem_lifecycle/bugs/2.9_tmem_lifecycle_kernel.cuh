@@ -77,7 +77,7 @@ struct TmemLifecycleConfig {
     alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t b[kBRowsPerCta * kRowBytes];
   };
   static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
-                "barriers lie in the first 8 KiB of shared memory");
+                "barriers are in the first 8 KiB of shared memory");
 };
 
 /// The roles of one CTA.

@@ -46,7 +46,7 @@ struct Fp8GemmConfig {
     alignas(1024) uint8_t b[kNumInputStages][Tile::kBBytes];  ///< tiles of B
   };
   static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
-                "barriers lie in the first 8 KiB of shared memory");
+                "barriers are in the first 8 KiB of shared memory");
 };
 
 /// The roles of one CTA. Each member function is the whole life of one role.

@@ -52,7 +52,7 @@ using KeptArray = std::unique_ptr<T[], GiveBack<T>>;
 /// `count` uninitialised numbers.
 template <class T>
 [[nodiscard]] KeptArray<T> keep_array(size_t count) {
-  static_assert(std::is_arithmetic_v<T>, "nobody calls constructors or destructors");
+  static_assert(std::is_arithmetic_v<T>, "constructors and destructors are not called");
   return KeptArray<T>(KeptMemory<T>().allocate(count), GiveBack<T>{count});
 }
 

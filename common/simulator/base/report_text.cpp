@@ -16,10 +16,10 @@ namespace {
 constexpr std::string_view kError = "\x1b[1;31m", kWarning = "\x1b[1;33m", kLabel = "\x1b[1m",
                            kCaret = "\x1b[1;32m", kPlain = "\x1b[0m";
 constexpr std::string_view kStart = "simulator: ";
-/// Generated code may stand in one endless line.
+/// Generated code may be one endless line.
 constexpr size_t kLongestExcerpt = 160;
 
-/// Line `number` of a file, counted from 1; empty when there is none.
+/// Line `number` of a file, counted from 1; empty if it does not exist.
 std::string line_of_file(const std::string& path, uint32_t number) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
@@ -63,7 +63,7 @@ class Text {
  public:
   explicit Text(const Presentation& how) : how_(how) {}
 
-  /// A line whose first `marked` characters stand out.
+  /// A line whose first `marked` characters are highlighted.
   void add(const std::string& line, size_t marked = 0, std::string_view colour = kLabel) {
     std::string wrapped = wrap_lines(line, how_.columns);
     // What is marked is a label of two characters or more, which no terminal breaks.
@@ -95,7 +95,7 @@ std::string excerpt(const ReportPlace& place, const Presentation& how) {
       how.columns == 0 ? kLongestExcerpt : std::max(how.columns, margin.size() + 1) - margin.size();
   std::string below;
   if (place.column != 0 && place.column <= line.size()) {
-    // Tabs stay, so that the caret stands where the terminal puts the character above.
+    // Tabs stay, so that the caret is where the terminal puts the character above.
     for (size_t at = 0; at + 1 < place.column; ++at) below += line[at] == '\t' ? '\t' : ' ';
     below += '^';
   }
@@ -124,7 +124,7 @@ std::string present(const Report& report, const Presentation& how) {
   labelled("where: ", report.where);
   for (const ReportPlace& place : report.places)
     if (place.role.empty()) text.add_excerpt(place);
-  // A detail may name a place already: its source stands below it then.
+  // A detail may name a place already: its source is printed below it then.
   const auto is_about = [](const std::string& line, const ReportPlace& place) {
     return !place.role.empty() &&
            (line.starts_with(place.role + ":") || line.starts_with(place.role + " "));
@@ -146,7 +146,7 @@ std::string present(const Report& report, const Presentation& how) {
   if (report.hardware_accepts && !report.is_tolerated)
     labelled("level: ",
              "isa, the PTX ISA's words; with BW_SIM_STRICTNESS=hardware the simulator goes on");
-  // A schedule that somebody has chosen, or has come upon, is one to look at again.
+  // A run can be repeated if its schedule has a seed.
   if (report.event && report.seed)
     labelled("again: ", fmt::format("this is event {} of the schedule; with BW_SIM_SEED={} "
                                     "BW_SIM_UNTIL_EVENT={} a run stops before it",

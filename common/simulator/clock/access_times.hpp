@@ -45,14 +45,14 @@ struct SharedWindow {
                                 const LanePlaces& lanes, uint32_t merged);
 /// A load from device memory: when its values arrive.
 [[nodiscard]] Cycle load_device(const Accessor& by, const LanePlaces& lanes, bool in_first_level);
-/// A load of the kernel's parameters, which an SM's first CTA of a launch fetches, so many bytes
-/// from the beginning of them.
+/// A load of `bytes` of the kernel's parameters from byte `first` on. The first CTA of a launch on
+/// an SM fetches them.
 void load_parameters(const Accessor& by, uint64_t first, uint32_t bytes);
-/// A store to shared memory; nobody waits for it.
+/// A store to shared memory; no thread waits for it.
 void store_shared(const Accessor& by, const SharedWindow& to, const LanePlaces& lanes);
-/// A store to device memory; nobody waits for it.
+/// A store to device memory; no thread waits for it.
 void store_device(const Accessor& by, const LanePlaces& lanes);
-/// Rows of 16 bytes of a warp-wide matrix load from the own CTA's shared memory: when they arrive.
+/// Arrival of the rows of 16 bytes of a warp-wide matrix load from the CTA's own shared memory.
 [[nodiscard]] Cycle load_matrix(const Accessor& by, const SharedWindow& own,
                                 const LanePlaces& rows);
 /// The same of a store.
@@ -61,13 +61,13 @@ void store_matrix(const Accessor& by, const SharedWindow& own, const LanePlaces&
 Cycle atomic_shared(const Accessor& by, const SharedWindow& at, const LanePlaces& lanes);
 /// An atomic in device memory: when the old values arrive.
 Cycle atomic_device(const Accessor& by, const LanePlaces& lanes);
-/// A cp.async from device memory to the own CTA's shared memory: when its bytes are there.
+/// Arrival of the bytes of a cp.async from device memory in the CTA's own shared memory.
 [[nodiscard]] Cycle copy(const Accessor& by, const SharedWindow& own, const LanePlaces& sources,
                          const LanePlaces& destinations, bool in_first_level);
 
 /// Cycles for which an access occupies shared memory: in each pass of 128 bytes every bank serves
 /// one word, to all lanes that ask for it; lanes of 8 or 16 bytes come by halves or quarters of the
-/// warp. `window`: the beginning of the shared memory in which all lanes lie.
+/// warp. `window`: the beginning of the shared memory that all lanes access.
 [[nodiscard]] uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window);
 /// The same of a load, for which two such parts of the warp may be served together.
 [[nodiscard]] uint32_t load_passes(const LanePlaces& lanes, const std::byte* window);

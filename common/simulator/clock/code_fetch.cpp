@@ -39,7 +39,7 @@ void CodeFetch::pass_fetched(Stretch& stretch) {
 double CodeFetch::take_way(double at, double lines) {
   const double begin = std::max(at, way_free_);
   way_idle_ += begin - way_free_;
-  way_free_ = begin + lines * rate_.way_cycles;
+  way_free_ = begin + lines * rate_.fetch_link_cycles;
   return begin;
 }
 
@@ -80,7 +80,7 @@ void CodeFetch::fetch_line(Stretch& stretch) {
 
 double CodeFetch::lead() const {
   // Near code does not occupy the path.
-  if (rate_.way_cycles == 0) return std::numeric_limits<double>::infinity();
+  if (rate_.fetch_link_cycles == 0) return std::numeric_limits<double>::infinity();
   return waiting_ == 1 ? kLeadAlone : 0;
 }
 

@@ -22,10 +22,10 @@ class CodeFetch {
 
   /// How the machine fetches.
   struct Rate {
-    double line_cycles = 0;    ///< from one line to the next
-    double way_cycles = 0;     ///< cycles for which a line occupies the path to the SM
-    uint32_t jump_cycles = 0;  ///< extra, for a line after a jump
-    uint32_t ahead_lines = 1;  ///< lines prefetched after one that a warp reaches
+    double line_cycles = 0;        ///< from one line to the next
+    double fetch_link_cycles = 0;  ///< cycles for which a line occupies the path to the SM
+    uint32_t jump_cycles = 0;      ///< extra, for a line after a jump
+    uint32_t ahead_lines = 1;      ///< lines prefetched after one that a warp reaches
     /// The kernel's first lines that are near when its CTAs begin; all if `far_cycles` is 0.
     uint32_t launched_lines = 0;
     double launched_cycles = 1;  ///< idle cycles of the path per line that then comes near
@@ -36,7 +36,7 @@ class CodeFetch {
   struct Stretch {
     uint32_t begin = 0;  ///< its first instruction's number in the kernel
     uint32_t line = 0;   ///< the next one to be fetched
-    uint32_t end = 0;    ///< one past its last line; 0: there is no stretch
+    uint32_t end = 0;    ///< one past its last line; 0 without a stretch
     double at = 0;       ///< when all lines before `line` are there
     /// Whether the warp waits for it.
     [[nodiscard]] bool waits() const { return end != 0; }

@@ -26,8 +26,8 @@ Cycle moving_cycles(uint32_t bytes, double bytes_per_cycle, const CopyRows& rows
   return static_cast<Cycle>(std::max(bytes / bytes_per_cycle, rows.rows * times.tma_row_cycles));
 }
 
-/// What the bytes that a CTA sends to another one take longer, because lines of where they lie are
-/// not lines of where they come to.
+/// Additional time of the bytes that a CTA sends to another one, because the lines at their source
+/// are not lines at their destination.
 double cycles_apart(const LoadCost& load, const TimingTable& times) {
   constexpr uint32_t kHalf = kSharedPassBytes / 2, kLeast = 16;
   if (load.apart_bytes % kHalf == 0) return 0;

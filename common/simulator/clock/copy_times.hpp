@@ -18,7 +18,7 @@ struct CopyRows {
   uint32_t rows = 1;       ///< how many the engine asks for
   uint32_t row_bytes = 0;  ///< of each
   Cycle extra = 0;         ///< what the L2 cache adds (L2Touch)
-  Cycle queued = 0;        ///< of that, for bandwidth: the engine's own queue passes meanwhile
+  Cycle queued = 0;        ///< of that, for bandwidth; the engine's own queue drains during it
 };
 
 /// A copy into shared memory.

@@ -78,8 +78,8 @@ class Costs {
                ? table_->membar_cta_cycles
                : table_->membar_gpu_cycles;
   }
-  /// What an access of that order waits for before it: until everybody in its scope can see what
-  /// its thread has written.
+  /// How long an access of that order waits before it starts: until all threads in its scope can
+  /// see what its thread has written.
   [[nodiscard]] Cycle release(MemoryOrder order, MemoryScope scope) const {
     const bool releases =
         order == MemoryOrder::release || order == MemoryOrder::acq_rel || order == MemoryOrder::sc;
@@ -104,7 +104,7 @@ class Costs {
   }
   /// A wait for the cluster's barrier that passes.
   [[nodiscard]] Cycle cluster_wait() const { return has_model() ? table_->cluster_wait_cycles : 0; }
-  /// From the last arrival at the barrier of a cluster of so many CTAs until the warps go on.
+  /// From the last arrival at the barrier of a cluster of that many CTAs until the warps continue.
   [[nodiscard]] Cycle cluster_barrier(uint32_t ctas) const {
     constexpr uint32_t kFewestCtas = 2;
     // A cluster of one meets as at a named barrier.
@@ -113,7 +113,8 @@ class Costs {
     return table_->cluster_barrier_cycles +
            (ctas - kFewestCtas) * table_->cluster_barrier_cta_cycles;
   }
-  /// From the last of a warp's parted lanes at their meeting point until all go on.
+  /// From the arrival of the last diverged lanes of a warp at their reconvergence point until all
+  /// of them continue.
   [[nodiscard]] Cycle reconvergence() const {
     return has_model() ? table_->reconvergence_cycles : 0;
   }

@@ -112,7 +112,7 @@ std::vector<double> Demand::intervals_of(Resource resource) const {
 DemandProfile Demand::profile(Cycle duration) const {
   DemandProfile result{
       .duration = duration, .interval = kInterval, .intervals = ctas_, .ends = ends_};
-  // What a CTA has asked for may be done behind its end; then the last one keeps its SM until then.
+  // A CTA's requests may complete after its end; then the last CTA keeps its SM until they have.
   if (!result.ends.empty()) *std::max_element(result.ends.begin(), result.ends.end()) = duration;
   const size_t count = std::max<size_t>(1, ceil_div(duration, kInterval));
   size_t merged = 1;
@@ -121,7 +121,7 @@ DemandProfile Demand::profile(Cycle duration) const {
   result.early = early_by(ceil_div(count, merged), merged);
   for (std::vector<Amounts>& intervals : result.intervals) {
     if (intervals.empty()) continue;
-    // What was asked for at the very end may be served behind it.
+    // Requests from the very end may be served after it.
     while (intervals.size() > count) {
       const Amounts last = intervals.back();
       intervals.pop_back();

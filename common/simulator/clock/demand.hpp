@@ -34,12 +34,12 @@ using Amounts = std::array<float, kResources>;
 
 /// What a cluster asks for by intervals of its own time, from its start.
 struct DemandProfile {
-  Cycle duration = 0;                           ///< of the cluster, with nobody in its way
+  Cycle duration = 0;                           ///< of the cluster, without contention
   Cycle interval = 0;                           ///< how long each interval is
   std::vector<std::vector<Amounts>> intervals;  ///< by CTA; the chip's resources are in the first
   std::vector<Cycle> ends = {};                 ///< of the CTAs; none: all with the cluster
-  /// By interval: how long the copies that were asked for in it had been there before somebody
-  /// waited for them, in the mean of their bytes.
+  /// By interval: cycles from the arrival of the copies issued in it to the first wait for them,
+  /// averaged over their bytes.
   std::vector<float> early = {};
 
   /// All of a resource.
@@ -53,14 +53,14 @@ class Demand {
  public:
   static constexpr Cycle kInterval = 512;  ///< in which amounts are added up
 
-  /// For a cluster of so many CTAs that starts then. Before that nothing is counted.
+  /// Begins to count for a cluster of `ctas` CTAs that starts at `start`.
   void begin(uint32_t ctas, Cycle start);
 
   /// A CTA uses an amount of a resource from a time on.
   void use(Resource resource, uint32_t cta_rank, Cycle at, uint64_t amount) {
     add(resource, cta_rank, at, static_cast<float>(amount));
   }
-  /// The same for an amount that is no whole number.
+  /// The same for an amount that is not a whole number.
   void add(Resource resource, uint32_t cta_rank, Cycle at, float amount) {
     if (cta_rank >= ctas_.size()) return;
     std::vector<Amounts>& intervals = ctas_[cta_rank];
@@ -77,8 +77,7 @@ class Demand {
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
 
-  /// A copy of so many bytes that was asked for at a time was there for `cycles` before somebody
-  /// waited for it.
+  /// A copy of `bytes` that was issued at `asked` arrived `cycles` before the first wait for it.
   void came_early(Cycle asked, uint64_t bytes, Cycle cycles);
 
   /// How many CTAs it counts.
@@ -91,8 +90,8 @@ class Demand {
   /// The same, all together, in the intervals that begin in this part of its own time.
   [[nodiscard]] double used(Resource resource, Cycle from, Cycle until) const;
 
-  /// What was counted of a cluster that took so long. What an interval holds too much of a CTA's
-  /// own units is in the following ones: a unit does not do more in an interval than it can.
+  /// The demand of a cluster that took `duration`. Use of a CTA's own units beyond their capacity
+  /// in an interval is moved to the following intervals.
   [[nodiscard]] DemandProfile profile(Cycle duration) const;
 
  private:

@@ -17,12 +17,12 @@ namespace bw::sim {
 class FreePlaces {
  public:
   /// A place that a CTA has left.
-  struct Left {
+  struct FreeSlot {
     double at = 0;       ///< when
     uint32_t place = 0;  ///< its number: CTA r of the cluster in place p begins in p * CTAs + r
     double speed = 1;    ///< how fast its cluster was at last
     /// The order in which they are taken.
-    bool operator<(const Left& other) const {
+    bool operator<(const FreeSlot& other) const {
       return at != other.at ? at < other.at : place < other.place;
     }
   };
@@ -33,29 +33,29 @@ class FreePlaces {
       : ctas_(cluster_ctas), gpcs_(gpcs) {}
 
   /// A CTA has left its place.
-  void add(const Left& left) { groups_[group_of(left.place)].insert(left); }
+  void add(const FreeSlot& left) { groups_[group_of(left.place)].insert(left); }
 
   /// The places of the next cluster, in the order in which they were left; none if no GPC has
   /// enough.
-  std::optional<std::vector<Left>> take() {
+  std::optional<std::vector<FreeSlot>> take() {
     Group* best = nullptr;
-    Left best_last;
+    FreeSlot best_last;
     for (auto& [number, group] : groups_) {
       if (group.size() < ctas_) continue;
-      const Left& last = *std::next(group.begin(), ctas_ - 1);
+      const FreeSlot& last = *std::next(group.begin(), ctas_ - 1);
       if (best != nullptr && !(last < best_last)) continue;
       best = &group;
       best_last = last;
     }
     if (best == nullptr) return std::nullopt;
     const auto end = std::next(best->begin(), ctas_);
-    std::vector<Left> taken(best->begin(), end);
+    std::vector<FreeSlot> taken(best->begin(), end);
     best->erase(best->begin(), end);
     return taken;
   }
 
  private:
-  using Group = std::set<Left>;
+  using Group = std::set<FreeSlot>;
 
   [[nodiscard]] uint32_t group_of(uint32_t place) const {
     if (ctas_ == 1) return 0;

@@ -30,7 +30,7 @@ constexpr double kApartAfter = 2048;
 /// SMs).
 constexpr double kNoCreditAt = 0.87;
 constexpr double kCreditPower = 4;
-/// Of the lines that threads read one in so many is a sample.
+/// One in this many of the lines that threads read is a sample.
 constexpr uint64_t kSampledLines = 16;
 
 /// Sectors of the cache's lines.
@@ -55,14 +55,14 @@ uint64_t bytes_of(const L2Lines& lines) { return lines.count() * kL2LineBytes; }
 constexpr uint64_t with_neighbours(uint64_t lines, uint64_t block) {
   uint64_t all = lines;
   for (uint64_t distance = 1; distance < block; distance *= 2) {
-    // Those whose neighbour at this distance is above: every second group of so many.
+    // Those whose neighbour at this distance is above: every second group of that size.
     const uint64_t lower = ~uint64_t{0} / ((uint64_t{1} << distance) + 1);
     all |= (all & lower) << distance | (all & ~lower) >> distance;
   }
   return all;
 }
 
-/// Of a box of so many lines the slowest is as slow as can be.
+/// The slowest line of a box of this many lines has the greatest possible latency.
 constexpr double kLinesOfSlowest = 128;
 
 }  // namespace
@@ -100,7 +100,7 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
   read_credit_ = static_cast<double>(times.bandwidth_credit);
   has_ports_ = !shape_.places.empty();
   if (!has_ports_) shape_.places.emplace_back();
-  cache_.take_written_back();  // what the host and its copies have driven out is none of its
+  cache_.take_written_back();  // it does not count what the host and its copies evicted
   std::vector<uint64_t> all(std::min(shape_.clusters, shape_.resident));
   std::iota(all.begin(), all.end(), 0);
   set_running(all);
@@ -191,7 +191,7 @@ const L2SideLines& L2Launch::in_cache(L2ClusterState& state, L2ClusterState::Pag
 }
 
 void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const {
-  // A lone cluster has nobody to share with.
+  // A lone cluster shares with no other.
   if (shape_.clusters == 1) return;
   const Cycle when = shape_.in_steps ? at : at - std::min(at, state.start);
   if (path == L2Path::tma_load) {
@@ -209,16 +209,16 @@ void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2
 void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2Rows& rows,
                        L2Path path, Found& found) const {
   const bool writes = is_write(path);
-  // Mostly rows lie in the page of the one before.
+  // A row is mostly in the page of the previous one.
   const uint64_t number = lines.word / L2Lines::kWords;
   if (found.page == nullptr || found.page->number != number) found.page = &state.pages.at(number);
   L2ClusterState::Page& page = *found.page;
   const uint64_t word = lines.word % L2Lines::kWords;
   const uint64_t wanted = lines.all;
   const uint64_t fresh = wanted & ~page.used.words[word];
-  const uint64_t along = page.along.words[word];
+  const uint64_t prefetched = page.prefetched.words[word];
   // What an access before has brought may be on its way still.
-  if (!writes && ((wanted & ~fresh) | (wanted & along)) != 0)
+  if (!writes && ((wanted & ~fresh) | (wanted & prefetched)) != 0)
     found.arrives = std::max(found.arrives, page.arrives[word]);
   if (fresh == 0 && (!writes || (wanted & ~page.new_written.words[word]) == 0)) return;
   if (!page.is_new) {
@@ -236,8 +236,8 @@ void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2
   const L2SideLines& others = in_cache(state, page);
   const uint64_t of_second = l2_home_lines(page.number, word);
   const uint64_t far_home = state.side == 0 ? of_second : ~of_second;
-  const uint64_t near = others[state.side].words[word] | (along & ~far_home);
-  const uint64_t far = others[1 - state.side].words[word] | (along & far_home);
+  const uint64_t near = others[state.side].words[word] | (prefetched & ~far_home);
+  const uint64_t far = others[1 - state.side].words[word] | (prefetched & far_home);
   const uint64_t missed = fresh & ~near & ~far;
   found.is_far = found.is_far || (fresh & ~near & far) != 0;
   if (missed == 0) return;
@@ -246,7 +246,7 @@ void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2
   if (rows.promotion_bytes > kL2LineBytes) {
     brought |= with_neighbours(missed, rows.promotion_bytes / kL2LineBytes) &
                ~(near | far | page.used.words[word]);
-    page.along.words[word] |= brought & ~missed;
+    page.prefetched.words[word] |= brought & ~missed;
   }
   page.new_brought.words[word] |= brought;
   found.missed += static_cast<uint64_t>(std::popcount(brought));
@@ -332,13 +332,14 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
       by_threads || at < state.first_copy ? 0 : static_cast<double>(at - state.first_copy);
   const double credit_now = read_credit_ * (by_threads ? 1 : std::min(1.0, since / kApartAfter));
   double done = state.l2_reads.take(at, reading, path);
-  if (by_threads) done += times_.l2_load_behind_copies * state.l2_reads.backlog(L2Path::tma_load);
+  if (by_threads)
+    done += times_.l2_load_copy_backlog_fraction * state.l2_reads.backlog(L2Path::tma_load);
   double extra = std::max(0.0, done - credit_now);
   touch.waited = touch.queued = static_cast<Cycle>(extra);
-  // Writes are slower beside reads.
-  const double beside_writes = static_cast<double>(bytes) * times_.l2_read_write_weight;
-  state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(beside_writes));
-  if (state.has_written) state.l2_writes.take(at, beside_writes * write_cycles_per_byte_, path);
+  // Writes are slower while there are reads.
+  const double write_equivalent = static_cast<double>(bytes) * times_.l2_read_write_weight;
+  state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(write_equivalent));
+  if (state.has_written) state.l2_writes.take(at, write_equivalent * write_cycles_per_byte_, path);
   const auto far = static_cast<double>(times_.l2_far_cycles);
   if (found.is_far) extra = std::max(extra, far);
   if (found.missed != 0) {
@@ -399,7 +400,7 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
     }
     page->new_used = page->new_brought = page->new_written = {};
     // What it uses again it may have to bring again.
-    if (shape_.in_steps && is_too_full) page->used = page->along = {};
+    if (shape_.in_steps && is_too_full) page->used = page->prefetched = {};
     page->is_new = false;
   }
   state.new_pages.clear();
@@ -437,7 +438,7 @@ void L2Launch::merge_in_order() {
     reads_.add(next_merged_, first->second->loads);
     ++next_merged_;
     if (shares_ || next_merged_ % batch_ != 0) continue;
-    // A batch that starts now sees all but the batch before it, which runs beside it.
+    // A batch that starts now sees all but the previous batch, which runs at the same time.
     seen_.emplace(next_merged_ / batch_ + 1, std::make_shared<const L2LineMap>(cache_.lines()));
     sees_more = true;
   }
@@ -447,7 +448,7 @@ void L2Launch::merge_in_order() {
   merged_.notify_all();
 }
 
-void L2Launch::give_up() {
+void L2Launch::cancel_waits() {
   {
     const std::lock_guard lock(mutex_);
     gives_up_ = true;
@@ -469,7 +470,7 @@ void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until,
                     const std::vector<uint64_t>& running) {
   Wave wave;
   for (L2ClusterState* const state : advanced) merge(*state, wave);
-  if (running.empty()) return;  // nobody asks any more
+  if (running.empty()) return;  // no cluster requests anything any more
   for (L2ClusterState* const state : advanced) {
     count_reads(*state);
     state->waited = state->touched_bytes = 0;
@@ -496,7 +497,7 @@ void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until,
 
 bool L2Launch::is_pilot(uint64_t place) const {
   const Place& one = shape_.places[place % shape_.places.size()];
-  // Pairs of SMs beside the GPCs have other ports than GPCs.
+  // Pairs of SMs outside of the GPCs have other ports than GPCs.
   return one.gpc == shape_.places.front().gpc && one.port == one.gpc;
 }
 
@@ -508,7 +509,7 @@ void L2Launch::learn(const std::vector<L2ClusterState*>& pilots, Cycle until) {
     state->may_wait = kLittleWaiting;
   }
   if (!pilots.empty()) find_credit(pilots, pilots.size(), until);
-  // They have come about as far: what they have asked for behind `until` counts as well.
+  // All clusters are about equally far: their requests after `until` count as well.
   copies_.count(times_);
   loads_.count(times_);
   is_learning_ = false;

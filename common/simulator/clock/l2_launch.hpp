@@ -3,13 +3,13 @@
 /// The L2 cache and the memory during one launch: what each cluster finds there, and its share of
 /// the chip's bandwidth.
 ///
-/// Clusters run on any host thread in any order, so none may depend on what another is just doing.
-/// Those of a launch of one wave advance together, in steps: each waits for its share of the
-/// bandwidth, and between two steps the shares are found anew. Who does not wait needs no steps and
-/// runs to its end; who does pauses where it waits in one step and again behind it. In a launch of
-/// several waves a cluster finds in the cache what was there before the launch, what it has used
-/// itself and what clusters long before it have used; the demand of all of them is added up behind
-/// the run (launch_time.hpp).
+/// Clusters run on any host thread in any order, so none may depend on the current state of
+/// another. Those of a launch of one wave advance together, in steps: each waits for its share of
+/// the bandwidth, and the shares are recomputed between two steps. A cluster that never waits for
+/// bandwidth runs to completion; any other pauses whenever it is still waiting at the end of a
+/// step. In a launch of several waves a cluster finds in the cache what was there before the
+/// launch, what it has used itself and what clusters long before it have used; the demand of all of
+/// them is added up after the run (launch_time.hpp).
 ///
 /// Reads of one line by SMs of one port (a GPC's) that come at about the same time reach the cache
 /// once.
@@ -47,7 +47,7 @@ struct L2ClusterState {
     L2Lines new_used;      ///< of them, not told to the launch yet
     L2Lines new_brought;   ///< not found in the cache, with neighbours that came along
     L2Lines new_written;   ///< of those used, written
-    L2Lines along;         ///< that came along: they are at home only
+    L2Lines prefetched;    ///< that came along: they are at home only
     L2SideLines in_cache;  ///< what others have left there
     std::array<Cycle, L2Lines::kWords> arrives{};  ///< by word: when the last line brought is there
     uint64_t looked_up = 0;                        ///< in which step `in_cache` was looked up
@@ -66,7 +66,7 @@ struct L2ClusterState {
    private:
     static constexpr size_t kBlock = 8;  ///< pages that are allocated together
 
-    /// The slot in which it is, or which it may have: the first free one behind that of its hash.
+    /// The slot that holds it, or that it may take: the first free one after that of its hash.
     [[nodiscard]] size_t slot_of(uint64_t number) const {
       constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
       uint64_t slot = number * kGoldenRatio >> shift_;
@@ -92,8 +92,8 @@ struct L2ClusterState {
   Cycle start = 0;                          ///< when it has started
   std::shared_ptr<const L2LineMap> before;  ///< the cache's lines; null in steps
   Pages pages;                              ///< that it has used
-  std::vector<Page*> new_pages;             ///< with something not told to the launch yet
-  std::vector<Cycle*> brought;              ///< `arrives` of what the access at hand brings
+  std::vector<Page*> new_pages;             ///< with something not merged into the launch yet
+  std::vector<Cycle*> brought;              ///< `arrives` of what the current access brings
   std::vector<L2Read> copies;               ///< that it has read, not told to the launch yet
   std::vector<L2Read> loads;                ///< of its threads, likewise: samples
   BandwidthShare l2_reads;                  ///< its share of the cache's bandwidth
@@ -103,7 +103,7 @@ struct L2ClusterState {
   RecentLoad hbm_load;                      ///< of that
   Cycle first_copy = kNever;                ///< when it has asked for one
   Cycle waited = 0;                         ///< for bandwidth, since the last step
-  Cycle may_wait = 0;                       ///< so long it does without a step for that
+  Cycle may_wait = 0;                       ///< the longest wait for that without a step
   uint64_t touched_bytes = 0;               ///< for the first time, since the last step
   bool has_written = false;                 ///< anything
   RecentLoad l2_load;                       ///< of its share of what the cache gives
@@ -127,7 +127,7 @@ class L2Launch {
   L2Launch(const TimingTable& times, L2Cache& cache, Shape shape);
 
   /// Whether clusters wait for their shares of the bandwidth while they run (a launch of one wave,
-  /// or one in steps); else their demand is added up behind the run.
+  /// or one in steps); else their demand is added up after the run.
   [[nodiscard]] bool shares() const { return shares_; }
 
   /// A cluster starts in that place. Waits, where there are several waves, for clusters long before
@@ -135,8 +135,8 @@ class L2Launch {
   std::unique_ptr<L2ClusterState> start(uint64_t cluster, uint64_t place, Cycle at, Demand& demand);
   /// It has ended, in whatever way. Any host thread.
   void finish(uint64_t cluster, L2View& view);
-  /// The launch has failed: nobody waits any more.
-  void give_up();
+  /// The launch has failed: no cluster waits any more.
+  void cancel_waits();
   /// In steps: between two of them, with the views of all clusters that run, in their order.
   void step(const std::vector<L2View*>& running);
   /// Where clusters pause: whether the one in that place is of those that run ahead of the others
@@ -146,19 +146,20 @@ class L2Launch {
   void begin_pilots() { is_learning_ = true; }
   /// Behind their run ahead, with those that have run: takes note of what they have read.
   void learn(const std::vector<L2ClusterState*>& pilots, Cycle until);
-  /// Where clusters pause: behind a round of those `advanced`, in their order. All clusters have
-  /// run up to `until` at least, where those in the places `running` still run.
+  /// Where clusters pause: after a round of those `advanced`, in their order. All clusters have run
+  /// up to `until` at least; those in the places `running` are still running.
   void step(const std::vector<L2ClusterState*>& advanced, Cycle until,
             const std::vector<uint64_t>& running);
-  /// In steps: what the SMs have done in so many cycles before the next step. Their clock falls
-  /// while they multiply, those of the cache and the memory do not: they give more in a cycle then.
+  /// In steps: what the SMs have done in `cycles` before the next step. Their clock falls while
+  /// they
+  /// multiply, but those of the cache and the memory don't, so these deliver more in a cycle.
   void follow_clock(double cycles, const TensorLoad& load) {
     slower_ = 1 + clock_.more_cycles(cycles, load) / cycles;
   }
   /// So much each cluster can touch between two steps and nothing is driven out of the cache, which
   /// happens in the order of times.
   [[nodiscard]] uint64_t room_bytes() const { return room_bytes_; }
-  /// Where clusters pause: the end of the step that `at` lies in. kNever elsewhere.
+  /// Where clusters pause: the end of the step that contains `at`. kNever elsewhere.
   [[nodiscard]] Cycle step_end(Cycle at) const;
 
   /// An access of a cluster; see L2View::touch_rows.
@@ -185,7 +186,7 @@ class L2Launch {
     uint64_t written_back_bytes = 0;  ///< to the memory
   };
 
-  /// Lines of an access that nobody has asked for yet.
+  /// Lines of an access that were not requested before.
   struct Found {
     uint64_t missed = 0;      ///< that the memory gives
     bool is_far = false;      ///< some of those that are there are on the other side only

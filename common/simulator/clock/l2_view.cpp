@@ -22,7 +22,7 @@ L2Touch L2View::touch_rows(const L2Rows& rows, Cycle at, L2Path path) {
                        state_->touched_bytes > launch.room_bytes();
   if (!matters || pauses_at_ != kNever) return touch;
   if (at >= step_end_) pauses_at_ = at;
-  if (step_end_ == kNever) step_end_ = launch.step_end(std::max(at, went_on_behind_));
+  if (step_end_ == kNever) step_end_ = launch.step_end(std::max(at, resumed_after_));
   return touch;
 }
 

@@ -93,12 +93,12 @@ class L2View {
   /// bandwidth or memory both in a step and after it; further waits depend on what others did in
   /// that step. kNever if it need not pause.
   [[nodiscard]] Cycle pauses_at() const { return pauses_at_; }
-  /// The end of that step. It is no later than the pause.
-  [[nodiscard]] Cycle pauses_behind() const { return step_end_; }
+  /// The end of that step, at the pause or before it.
+  [[nodiscard]] Cycle pauses_after() const { return step_end_; }
   /// It resumes, after its pause or without one.
-  void go_on() {
+  void resume() {
     if (pauses_at_ == kNever) return;
-    went_on_behind_ = step_end_;
+    resumed_after_ = step_end_;
     step_end_ = pauses_at_ = kNever;
   }
 
@@ -111,7 +111,7 @@ class L2View {
   std::unique_ptr<L2ClusterState> state_;
   Cycle step_end_ = kNever;  ///< of the step in which it has waited
   Cycle pauses_at_ = kNever;
-  Cycle went_on_behind_ = 0;
+  Cycle resumed_after_ = 0;
 };
 
 }  // namespace bw::sim

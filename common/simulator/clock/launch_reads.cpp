@@ -27,8 +27,8 @@ struct Sum {
 
 }  // namespace
 
-/// Through which port each cluster reads. One that follows others goes where a CTA has ended just
-/// then, so neighbours in the launch come into the same GPC by chance.
+/// The port through which each cluster reads. One that follows others is placed where a CTA has
+/// just ended, so neighbours in the launch share a GPC only at random.
 std::vector<uint32_t> LaunchReads::ports(std::span<const ClusterLife> lives) const {
   std::vector<uint32_t> result(lives.size());
   for (uint64_t cluster = 0; cluster < lives.size(); ++cluster)
@@ -54,7 +54,7 @@ std::vector<double> LaunchReads::parts(const TimingTable& times, const LaunchTim
   std::sort(reads.begin(), reads.end(), [](const TimedRead& a, const TimedRead& b) {
     return std::tie(a.key, a.port, a.at, a.wave) < std::tie(b.key, b.port, b.at, b.wave);
   });
-  // Who asks while the lines are on their way gets them, too; on a busy chip that takes longer.
+  // A request while the lines are on their way gets them, too; on a busy chip that takes longer.
   const double window =
       static_cast<double>(times.l2_merge_cycles) + times.l2_merge_queue_part * launch.l2_queue;
   const size_t port_count =

@@ -11,7 +11,7 @@
 
 #include "common/simulator/clock/free_places.hpp"
 #include "common/simulator/clock/l2_queue.hpp"
-#include "common/simulator/clock/on_sm.hpp"
+#include "common/simulator/clock/sm_contention.hpp"
 #include "common/simulator/clock/supply.hpp"
 
 namespace bw::sim {
@@ -185,7 +185,8 @@ class Simulation {
     return slower_ * static_cast<double>(capacity_.a_cycle[static_cast<size_t>(resource)]);
   }
 
-  /// What there is of a resource of the chip in this step, in a cycle, where so much is wanted.
+  /// How much of a resource of the chip is available in a cycle of this step, when `wanted` is
+  /// requested.
   double available(Resource resource, double wanted) {
     const auto r = static_cast<size_t>(resource);
     const double most = a_cycle(resource);
@@ -195,7 +196,7 @@ class Simulation {
     return all;
   }
 
-  /// Who writes more than there is room for is slower.
+  /// A cluster that writes more than there is room for is slower.
   void slow_down_for_writes() {
     constexpr auto kWritten = static_cast<size_t>(Resource::l2_written_bytes);
     if (std::isinf(capacity_.a_cycle[kWritten])) return;
@@ -221,7 +222,7 @@ class Simulation {
     }
   }
 
-  /// What is read comes as there is room for it. Who waits for something that has not come yet is
+  /// Reads arrive as the capacity allows. A cluster that waits for data that has not arrived is
   /// slower.
   void bring(Resource resource, Supply Running::*supply) {
     if (std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)])) return;
@@ -270,7 +271,7 @@ class Simulation {
   }
 
   void find_speeds() {
-    for (OnSm& sm : sms_) sm = {};
+    for (SmContention& sm : sms_) sm = {};
     speeds_.assign(running_.size(), 1);
     rates_.assign(running_.size(), {});
     cta_wants_.clear();
@@ -288,7 +289,7 @@ class Simulation {
         sms_[sm_of(one, cta)].add(wants);
       }
     }
-    for (OnSm& sm : sms_) sm.find_waits();
+    for (SmContention& sm : sms_) sm.find_waits();
     size_t number = 0;
     for (size_t i = 0; i < running_.size(); ++i)
       for (size_t cta = 0; cta < running_[i].profile->intervals.size(); ++cta, ++number)
@@ -335,7 +336,7 @@ class Simulation {
       const auto places = free_.take();
       if (!places) break;
       // What is left of the step it goes on at the speed of the one before it.
-      const FreePlaces::Left& last = places->back();
+      const FreePlaces::FreeSlot& last = places->back();
       begun_ =
           std::max(last.at + static_cast<double>(capacity_.turnover), begun_ + capacity_.follow);
       const double since = now_ - begun_;
@@ -371,7 +372,7 @@ class Simulation {
   }
 
   /// A row of places_ for a cluster in these places.
-  size_t row_of(const std::vector<FreePlaces::Left>& places) {
+  size_t row_of(const std::vector<FreePlaces::FreeSlot>& places) {
     const size_t ctas = capacity_.ctas_per_cluster;
     size_t row = places_.size() / ctas;
     if (free_rows_.empty()) {
@@ -416,10 +417,10 @@ class Simulation {
   std::vector<ClusterLife> lives_;  ///< of all clusters
   L2Queue l2_queue_;
   std::vector<double> speeds_, wants_, gets_;
-  std::vector<Port> ports_;       ///< of the L2 cache, in this step
-  std::vector<Rates> rates_;      ///< of clusters
-  std::vector<Wants> cta_wants_;  ///< of all their CTAs
-  std::vector<OnSm> sms_;         ///< in this step
+  std::vector<Port> ports_;        ///< of the L2 cache, in this step
+  std::vector<Rates> rates_;       ///< of clusters
+  std::vector<Wants> cta_wants_;   ///< of all their CTAs
+  std::vector<SmContention> sms_;  ///< in this step
 };
 
 }  // namespace
@@ -476,8 +477,8 @@ bool has_enough(const DemandProfile& cluster, const LaunchCapacity& capacity) {
   return true;
 }
 
-/// Whether no cluster can slow down another: all lie on different SMs, and the chip has enough.
-bool lie_apart(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
+/// Whether no cluster can slow down another: all are on different SMs, and the chip has enough.
+bool are_independent(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
   if (clusters.size() > capacity.places ||
       clusters.size() * capacity.ctas_per_cluster > capacity.sms)
     return false;
@@ -513,7 +514,7 @@ LaunchTime time_apart(std::span<const DemandProfile> clusters, const LaunchCapac
 
 LaunchTime launch_time(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity,
                        const FallingClock& clock) {
-  if (lie_apart(clusters, capacity)) return time_apart(clusters, capacity);
+  if (are_independent(clusters, capacity)) return time_apart(clusters, capacity);
   return Simulation(clusters, capacity, clock).run();
 }
 

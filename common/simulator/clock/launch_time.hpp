@@ -1,15 +1,16 @@
 #pragma once
 /// \file
-/// How long a launch takes whose clusters ran one by one: a fluid simulation of what they asked of
-/// the SMs and of the chip.
+/// The duration of a launch whose clusters ran one by one: a fluid simulation of their demand on
+/// the SMs and on the chip.
 ///
 /// Clusters take the places of the machine in their order, and each CTA leaves its place when it
-/// ends. What the clusters that are there at one time want of an SM (issue slots, shared memory,
-/// tensor cores, copies) they take in turns, and wait for each other before it is full; what they
-/// want of the chip (L2, memory) they get in equal parts. Who gets less than he wants takes longer.
+/// ends. The clusters that are resident at the same time use the resources of an SM (issue slots,
+/// shared memory, tensor cores, copies) in turns, and wait for each other even before it is
+/// saturated; they get equal parts of the chip's resources (L2, memory). A cluster that gets less
+/// than it requests takes longer.
 ///
-/// Clusters that see each other advance together and share the chip while they run. What several of
-/// them want of one SM is added up (LockstepTime).
+/// Clusters that see each other advance together and share the chip while they run. The demand of
+/// several of them on one SM is added up (LockstepTime).
 
 #include <array>
 #include <cstdint>
@@ -41,8 +42,8 @@ struct LaunchCapacity {
   double copy_cycles = 1;  ///< from asking for a copy until its data are there, on an idle chip
   /// When the first cluster of each place begins; none: at once.
   std::vector<Cycle> begins = {};
-  /// For so many cycles more of the chip's resources is had than there is, after as little was
-  /// asked for: what waits on the way to them.
+  /// For this many cycles the launch gets more of the chip's resources than their capacity, after
+  /// requesting less: the requests that queue on the way to them.
   double credit = 0;
   double landing_passes = 0;  ///< of shared memory in a cycle in which copies bring all they can
   Cycle turnover = 0;         ///< from the end of a CTA until the next one in its place begins
@@ -61,7 +62,7 @@ struct LaunchTime {
   Cycle cycles = 0;                       ///< from the first start to the last end
   std::array<double, kResources> busy{};  ///< how much of each resource was used, 0 to 1
   TensorUse tensor_use;                   ///< when CTAs have used the tensor cores
-  Cycle writing = 0;  ///< until the chip has taken what the last CTAs have written, behind `cycles`
+  Cycle writing = 0;  ///< after `cycles`, until the chip has taken what the last CTAs wrote
   std::vector<ClusterLife> lives = {};  ///< of its clusters
   double l2_queue = 0;  ///< cycles that copies came later than on an idle chip, in the bytes' mean
 };

@@ -11,11 +11,11 @@ namespace bw::sim {
 
 struct TimingTable;
 
-/// What was counted before counts so much beside what is counted now.
+/// Weight of the earlier counts relative to the current ones.
 inline constexpr double kCountedBefore = 0.5;
 
-/// Who begins together reads together, until SMs drift apart: of the reads that could be merged the
-/// part that is, so long after the launch has begun.
+/// CTAs that begin together read together, until SMs drift apart: the fraction of the mergeable
+/// reads that are merged at a time `at` after the beginning of the launch.
 [[nodiscard]] double merged_part(const TimingTable& times, double at);
 
 /// A read that others may make as well, at about the same time.
@@ -36,8 +36,8 @@ class MergedReads {
   /// Counts those that were noted since the last time and asked for before `until`. Older ones
   /// count less and less.
   void count(const TimingTable& times, Cycle until = kNever);
-  /// What is left of a byte that is read through a port, in the mean: less than 1 where reads were
-  /// merged. Of a port of which nothing is known, as of all together.
+  /// What is left on average of a byte that is read through a port: less than 1 where reads were
+  /// merged. For a port without counts, the average of all ports.
   [[nodiscard]] double part(uint32_t port) const {
     return port < ports_.size() && ports_[port].asked_bytes != 0 ? ports_[port].part : all_.part;
   }

@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// The SMs' clock while the tensor cores work: their current pulls the voltage down, and the clock
-/// follows it within a microsecond, and comes back one or two behind the last MMA. Cycles stay what
-/// they are; they take longer.
+/// The SMs' clock while the tensor cores work: their current lowers the voltage, the clock follows
+/// within a microsecond, and it recovers one or two microseconds after the last MMA. The number of
+/// cycles does not change; each takes longer.
 
 #include <cstdint>
 #include <vector>
@@ -17,17 +17,19 @@ struct TimingTable;
 
 /// What pulls the clock down in an interval, as parts.
 struct TensorLoad {
-  double sms = 0;     ///< of all SMs: those that use their tensor cores in this launch
-  double busy = 0;    ///< of the time: the tensor cores of those are busy, in the mean
-  double copies = 0;  ///< of the time: the copy engines of those bring data, in the mean
+  double sms = 0;   ///< of all SMs: those that use their tensor cores in this launch
+  double busy = 0;  ///< average fraction of the time in which the tensor cores of those are busy
+  double copies =
+      0;  ///< average fraction of the time in which the copy engines of those bring data
 };
 
 /// What the clock loses, from one interval of time to the next: a state that intervals are told.
 class TensorClock {
  public:
   explicit TensorClock(const TimingTable& times) : times_(times) {}
-  /// What SMs did in an interval of so many cycles, not 0. Returns how much longer it takes, in
-  /// cycles of the highest clock.
+  /// Adds what SMs did in an interval of `cycles`, not 0. Returns how much longer it takes, in
+  /// cycles
+  /// of the highest clock.
   [[nodiscard]] double more_cycles(double cycles, const TensorLoad& load);
 
  private:
@@ -47,7 +49,7 @@ class TensorUse {
     double tensor = 0;  ///< of tensor cores
     double copies = 0;  ///< of copy engines
   };
-  /// One or more CTAs have done so much from `from` to `to`.
+  /// Adds what one or more CTAs did from `from` to `to`.
   void add(double from, double to, const Interval& done);
   /// A cluster that has begun then.
   void add(const DemandProfile& cluster, double begin);

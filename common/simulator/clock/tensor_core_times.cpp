@@ -27,7 +27,7 @@ constexpr Cycle kCopyLatency = 168;            // tcgen05.cp, the first one; tcg
 constexpr Cycle kCopyInterval = 74;            // each that follows
 // Added by block scaling, of MXF8 and of MXF4; the intervals are those of dense MMAs.
 constexpr Cycle kScaledLatency = 1, kScaledPairLatency = 3;
-// Between copies of .32x128b.warpx4 and of .64x128b.warpx2, which read so many bytes. Source:
+// Bytes that copies of .32x128b.warpx4 and of .64x128b.warpx2 read. Source:
 // cicuvc, "nvidia-sass-document" (3e4430d, September 2026), UTCCP on a B200, four warps that copy:
 // 2,048 more of the former take 16,376 more cycles; 8,192 of the latter take 137,367. Not measured:
 // one issuing thread, MMAs in the queue.
@@ -74,8 +74,8 @@ Cycle copy_interval(uint32_t shared_bytes) {
   return shared_bytes == kBytesToHalves ? kToHalvesInterval : kCopyInterval;
 }
 
-/// Cycles of a tcgen05.ld of so many columns. Two loads are published; between and beyond them the
-/// time is taken to be linear.
+/// Cycles of a tcgen05.ld of `columns`. Two loads are published; between and beyond them the time
+/// is assumed to be linear.
 Cycle load_cycles(uint32_t columns, const TimingTable& times) {
   constexpr Cycle kFew = 64;
   const Cycle few = times.tmem_load_64_columns, many = times.tmem_load_128_columns;

@@ -34,7 +34,7 @@ struct TensorCoreCost {
 
 /// What an MMA takes.
 [[nodiscard]] TensorCoreCost cost_of(const MmaCost& mma);
-/// What tcgen05.cp and tcgen05.shift take, which read so much of shared memory.
+/// The cost of tcgen05.cp and tcgen05.shift that read `shared_bytes` of shared memory.
 [[nodiscard]] TensorCoreCost cost_of_copy(uint32_t shared_bytes);
 
 /// The tensor core of a CTA, or of the pair of which it is the first.
@@ -66,7 +66,7 @@ class TensorMemoryTimes {
     Cycle begin = 0;    ///< when its way is free
     Cycle latency = 0;  ///< from then until it is done
   };
-  /// Of so many columns by a warp that issues it at `now`.
+  /// Transfer of `columns` by a warp that issues it at `now`.
   [[nodiscard]] Transfer transfer(uint32_t warp, uint32_t columns, bool is_load, Cycle now);
 
  private:

@@ -115,7 +115,7 @@ constexpr MachineTimes kMachines[] = {
 const MachineTimes& find(const MachineDescription& machine) {
   for (const MachineTimes& known : kMachines)
     if (known.machine == machine.name) return known;
-  throw std::logic_error("there is no timing table of the machine " + std::string(machine.name));
+  throw std::logic_error("no timing table exists for the machine " + std::string(machine.name));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// Who did what to each mbarrier: the part of a report that the machine itself does not need.
+/// The operations on each mbarrier and the threads that executed them: the part of a report that
+/// the machine itself does not need.
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace bw::sim {
 
-/// Who did something.
+/// The thread that executed an operation.
 struct Actor {
   const Instruction* instruction = nullptr;  ///< what was executed
   uint16_t cta_rank = 0;                     ///< rank of the CTA in its cluster

@@ -17,7 +17,7 @@
 namespace bw::sim {
 namespace {
 
-/// Where an init stands: the reader's place, and the calls around that.
+/// The location of an init: the reader's line, and the calls around it.
 struct InitPlace {
   std::string text;                                    ///< "ring.cuh:40 in Ring::init"
   std::string function;                                ///< of that place
@@ -63,8 +63,8 @@ std::vector<Initialised> in_order_of_init(Cluster& cluster, Cta& cta) {
   return found;
 }
 
-/// How many rows of equal steps barriers are that were initialised row by row in turn: 2 for
-/// full[0], empty[0], full[1], empty[1]; 1 for one row; 0 where there is no such order.
+/// Number of rows of equal steps that barriers form if they were initialised row by row in turn: 2
+/// for full[0], empty[0], full[1], empty[1]; 1 for one row; 0 without such an order.
 size_t rows_in_turn(const std::vector<Initialised>& group) {
   const auto offset = [&](size_t k) { return int64_t{group[k].barrier->offset_bytes}; };
   for (size_t rows = 1; 2 * rows <= group.size(); ++rows) {
@@ -137,7 +137,7 @@ std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
         group.begin());
   };
 
-  // Barriers of different variables are no row, although one function initialises them.
+  // Barriers of different variables don't form a row, even if one function initialises them.
   const auto variable = [&](const Initialised& one) {
     const std::string name = cluster.kernel().describe_shared(one.barrier->offset_bytes);
     return name.substr(0, name.rfind('+'));

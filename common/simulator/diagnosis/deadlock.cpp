@@ -219,8 +219,8 @@ Report deadlock_report(Cluster& cluster) {
                             counted(warp_count(roles), "warp"), cluster.kernel().name(),
                             counted(roles.size(), "role"));
   report.rule =
-      "a wait ends only when somebody completes what it waits for; the waits below need each "
-      "other or somebody who has gone";
+      "a wait returns only when another thread completes it; each wait below depends on another "
+      "one listed here, or on a thread that has exited";
   describe(cluster, roles, report);
   if (!report.places.empty()) report.places.front().role.clear();  // it is where the report begins
   return report;
@@ -230,8 +230,9 @@ Report livelock_report(Cluster& cluster, const Strand& spinning) {
   const std::vector<Role> roles = collect_roles(cluster);
   Report report{.code = FaultCode::livelock};
   report.what = fmt::format(
-      "threads run, but for more than {} cycles nothing has changed that another thread could see "
-      "(the limit is BW_SIM_LIVELOCK_CYCLES)",
+      "threads run, but for more than {} cycles they have changed nothing that another thread "
+      "could "
+      "see (the limit is BW_SIM_LIVELOCK_CYCLES)",
       cluster.settings().livelock_cycles);
   report.rule = "a loop that polls ends only when another thread changes what it polls";
   describe(cluster, roles, report);
@@ -243,7 +244,7 @@ Report livelock_report(Cluster& cluster, const Strand& spinning) {
     const bool are_ctas = grid.configuration().cluster.volume() == 1;
     const std::string some = counted(pending, are_ctas ? "CTA" : "cluster");
     report.details.push_back(fmt::format(
-        "{} of {} wait for an SM: {} at a time fit, and none of those that run has ended", some,
+        "{} of {} wait for an SM: {} fit at a time, and none of the running ones has ended", some,
         grid.clusters().volume(), grid.resident_clusters()));
     report.fix = fmt::format(
         "if the loop waits for what one of the {} {} that have not started would write, launch no "
@@ -262,7 +263,7 @@ Report cycle_limit_report(Cluster& cluster, const Strand& running) {
                             cluster.kernel().name(), cluster.settings().cycle_limit);
   report.rule = "a loop ends only when its condition changes";
   describe(cluster, roles, report);
-  report.fix = "look for the loop that this place belongs to, and for what would end it";
+  report.fix = "find the loop that contains this line, and the condition that would end it";
   point_at(running, cluster, report);
   return report;
 }
@@ -270,11 +271,11 @@ Report cycle_limit_report(Cluster& cluster, const Strand& running) {
 Report stopped_report(Cluster& cluster) {
   const std::vector<Role> roles = collect_roles(cluster);
   Report report{.code = FaultCode::cycle_limit};
-  report.what = fmt::format("{} stands before event {}, as BW_SIM_UNTIL_EVENT asks",
+  report.what = fmt::format("{} has stopped before event {}, as BW_SIM_UNTIL_EVENT requests",
                             cluster.kernel().name(), cluster.settings().until_event->text());
-  report.rule = "a schedule that is run again stops where it is told to";
+  report.rule = "a repeated schedule stops at the requested event";
   describe(cluster, roles, report);
-  report.fix = "look at what each role does here; another number, or none, lets it go on";
+  report.fix = "look at what each role does here; set another event, or none, to continue";
   if (!report.places.empty()) report.places.front().role.clear();  // it is where the report begins
   return report;
 }

@@ -100,8 +100,8 @@ std::string describe(const Cluster& cluster, const Merged& merged) {
          warps_name(cluster, merged) + " at " + location(cluster, *merged.instruction);
 }
 
-/// Who completed earlier phases and so may complete this one: a line for each group of warps, with
-/// what it did and where it is now.
+/// The warps that completed earlier phases and so may complete this one: a line for each group of
+/// warps, with what it did and where it is now.
 std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& barrier,
                                               const BarrierRecord& record) {
   struct Group {
@@ -129,7 +129,7 @@ std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& 
 }
 
 /// A CTA of the cluster whose mbarrier at the same offset lacks bytes where this one has too many,
-/// or the other way round; null where there is none.
+/// or the other way round; null without such a CTA.
 const Cta* cta_with_the_bytes(Cluster& cluster, const Cta& cta, const Mbarrier& barrier) {
   if (barrier.tx_bytes == 0) return nullptr;
   for (Cta& other : cluster.ctas()) {
@@ -157,20 +157,20 @@ std::string mbarrier_cause(const Mbarrier& barrier, const BarrierRecord& record,
   } else if (barrier.tx_bytes > 0) {
     text = name + ": " + counted(static_cast<uint64_t>(barrier.tx_bytes), "byte") +
            " announced by expect_tx have not arrived; announce exactly the bytes of the phase's "
-           "copies, and issue every one of them";
+           "copies, and issue all of these copies";
   } else if (barrier.tx_bytes < 0) {
     text = name + ": " + counted(static_cast<uint64_t>(-barrier.tx_bytes), "byte") +
-           " arrived that no expect_tx has announced; expect the sum of all copies of the phase";
+           " arrived that no expect_tx announced; expect the sum of all copies of the phase";
   } else if (barrier.phase == 0 && record.initialiser.instruction != nullptr &&
              record.contributions.empty()) {
     text = name +
-           ": nobody has ever arrived on it; if its stage starts out free, the first wait must "
+           ": no thread has ever arrived on it; if its stage starts out free, the first wait must "
            "use parity 1 (on a fresh barrier parity 1 returns at once, parity 0 blocks: wrong "
            "initial phase), otherwise an arrive is missing";
   } else if (barrier.pending > 0) {
     text = fmt::format(
-        "{}: {} of {} missing in phase {}; compare the count of its init with who arrives in each "
-        "phase, and the trip counts of the loops on both sides",
+        "{}: {} of {} missing in phase {}; compare the count of its init with the threads that "
+        "arrive in each phase, and the trip counts of the loops on both sides",
         name, counted(static_cast<uint64_t>(barrier.pending), "arrival"), barrier.expected,
         barrier.phase);
   }
@@ -254,7 +254,7 @@ Facts allocation_facts(Cluster& cluster, const Strand& strand) {
     const uint32_t peer = strand.cta->rank ^ 1u;
     if (!units_of(cluster.cta(peer)).tensor_memory.waits()) {
       facts.lines.push_back(
-          fmt::format("its peer, CTA rank {}, has not come to its tcgen05.alloc", peer));
+          fmt::format("its peer, CTA rank {}, has not reached its tcgen05.alloc", peer));
       facts.cause =
           "tcgen05.alloc with cta_group::2 allocates in both CTAs of the pair at once: "
           "one warp of each CTA must execute it";
@@ -357,11 +357,11 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t
   if (record.initialiser.instruction == nullptr) {
     facts.lines.push_back("who arrived was not recorded (BW_SIM_CHECKS=off)");
   } else if (record.contributions.empty()) {
-    facts.lines.push_back("nobody has ever arrived on it; initialised by " +
+    facts.lines.push_back("no thread has ever arrived on it; initialised by " +
                           warp_name(cluster, record.initialiser.cta_rank, record.initialiser.warp) +
                           " at " + location(cluster, *record.initialiser.instruction));
   } else {
-    facts.lines.push_back("in this phase: " + (now.empty() ? "nobody" : join(now, "; ")));
+    facts.lines.push_back("in this phase: " + (now.empty() ? "no arrival" : join(now, "; ")));
     for (std::string& line : earlier_contributors(cluster, *barrier, record))
       facts.lines.push_back(std::move(line));
   }
@@ -405,7 +405,7 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
           "waits until at most " + counted(wait.object, "wgmma group") + " are pending",
           {},
           "wgmma multiplies when all four warps of the warpgroup have issued it: each warp must "
-          "come to the same wgmma.mma_async"};
+          "reach the same wgmma.mma_async"};
     case WaitKind::register_pool:
       return {fmt::format("waits for {} registers a thread: the CTA's pool lacks {}", wait.object,
                           wait.detail),

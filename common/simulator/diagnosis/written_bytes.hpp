@@ -20,7 +20,7 @@ class WrittenBytes {
  public:
   /// New memory, of which nothing is written.
   void add(uint64_t address, size_t size_bytes);
-  /// Memory that is no more, by its first address. What is not known of is left alone.
+  /// Forgets memory that was freed, by its first address. Unknown memory is left alone.
   void remove(uint64_t address) { allocations_.erase(address); }
 
   /// Bytes are written; those outside of what was added are left alone.

@@ -136,7 +136,7 @@ namespace {
 
 constexpr uint32_t kPair = 2;
 
-/// SMs of a GPC on which clusters of so many CTAs may be.
+/// SMs of a GPC on which clusters of that many CTAs may be.
 uint32_t sms_for_clusters(const MachineDescription& machine, size_t gpc, uint64_t cluster_ctas) {
   const bool has_lone_pair = gpc < machine.lone_pairs && cluster_ctas > kPair;
   return machine.gpc_sms[gpc] - (has_lone_pair ? kPair : 0);

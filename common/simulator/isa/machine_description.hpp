@@ -12,17 +12,17 @@
 
 namespace bw::sim {
 
-/// One GPU. What all of them share stands in machine/limits.hpp.
+/// One GPU. What all of them share is in machine/limits.hpp.
 struct MachineDescription {
   std::string_view name;                ///< as BW_SIM_MACHINE takes it
   std::string_view device_name;         ///< what it calls itself
   uint32_t major = 0;                   ///< compute capability
   uint32_t minor = 0;                   ///< compute capability
   uint32_t sm_count = 0;                ///< SMs of the GPU
-  std::span<const uint32_t> gpc_sms;    ///< SMs of each GPC: a cluster's CTAs lie in one
+  std::span<const uint32_t> gpc_sms;    ///< SMs of each GPC: a cluster's CTAs are in one
   std::span<const uint32_t> gpc_sides;  ///< side of the L2 cache that each is near to
-  /// The first pair of SMs of so many GPCs, that a launch fills first: they form no cluster of more
-  /// CTAs with the others, and all are near side 0.
+  /// Number of GPCs whose first pair of SMs a launch fills first: these pairs form no cluster of
+  /// more CTAs with other SMs, and all are near side 0.
   uint32_t lone_pairs = 0;
   /// Whether a launch without cluster dimensions puts neighbours into one GPC (places_by_gpc).
   /// Known of the H100 alone.
@@ -53,7 +53,7 @@ struct PtxTarget {
   uint32_t architecture = 0;  ///< 100 for sm_100, sm_100a and sm_100f
   char suffix = '\0';         ///< 'a' architecture-specific, 'f' family-specific, or none
 };
-/// Of "sm_100a"; architecture 0 for a text that is no target.
+/// The target of "sm_100a"; architecture 0 for a text that is not a target.
 [[nodiscard]] PtxTarget parse_target(std::string_view text);
 
 /// How well PTX that was compiled for a target fits a machine: 0 does not run, else higher is
@@ -63,14 +63,14 @@ struct PtxTarget {
 
 /// A place of a cluster's CTAs on a machine.
 struct Place {
-  uint32_t first_sm = 0;  ///< the CTAs lie there and on the SMs behind it
+  uint32_t first_sm = 0;  ///< the CTAs are there and on the SMs after it
   uint32_t gpc = 0;       ///< whose SMs they are
   uint32_t side = 0;      ///< of the L2 cache, that is near
   uint32_t port = 0;      ///< through which it reads that cache: mostly one for a GPC
 };
 /// Places in the order in which a launch of clusters fills them, one CTA an SM: as an H100 does,
 /// the lone pairs, then one in each GPC and again from the beginning. SMs with numbers 2n and 2n +
-/// 1 lie in one GPC.
+/// 1 are in one GPC.
 [[nodiscard]] std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
                                            uint32_t cluster_ctas);
 

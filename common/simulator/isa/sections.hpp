@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Sections of the PTX ISA that reports cite without an instruction at hand.
+/// Sections of the PTX ISA that reports cite without an instruction.
 
 #include <string_view>
 

@@ -98,10 +98,10 @@ SharedPlace find_shared(const Site& site, AddressSpace space, uint64_t address, 
   if (space == AddressSpace::shared_cta && cta != strand.cta) {
     site.fault(
         {.code = FaultCode::other_cta_memory,
-         .what = fmt::format("shared address {} lies in CTA rank {}, but this form accesses the "
-                             "own CTA's shared memory (rank {})",
+         .what = fmt::format("shared address {} is in CTA rank {}, but this form accesses the "
+                             "executing CTA's shared memory (rank {})",
                              hex(shared), rank, strand.cta->rank),
-         .rule = "the address must lie in the executing CTA's window",
+         .rule = "the address must be in the executing CTA's window",
          .fix = "use the .shared::cluster form for another CTA's memory",
          .section = "Shared State Space"});
   }
@@ -241,7 +241,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
         "the allocation below is {} at {}, {} bytes; the access begins {} bytes into it",
         near->description, hex(near->address), near->size_bytes, address - near->address));
   } else {
-    fault.what += ": no allocation of the program lies there or below";
+    fault.what += ": the program has no allocation there or below";
   }
   site.fault(std::move(fault));
 }
@@ -262,7 +262,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
                          ? "pass a pointer that has been set, and check what the kernel loads it "
                            "from"
                          : "check where the pointer comes from: no allocation, and no shared "
-                           "memory of this cluster, lies below 4 GiB there",
+                           "memory of this cluster, is below 4 GiB there",
               .section = kNotFromPtxIsa,
               .device_error = DeviceError::illegal_address});
 }

@@ -52,7 +52,7 @@ uint64_t last_event(const Grid& grid, const Settings& settings, uint64_t cluster
 /// Whether the other threads can go on after such a fault of one of them, so that it hides no race:
 /// a race may be its reason (something is used before it is there), or it touches nothing that the
 /// others see.
-bool others_can_go_on(FaultCode code) {
+bool others_can_continue(FaultCode code) {
   switch (code) {
     case FaultCode::shared_never_written:
     case FaultCode::tmem_never_written:
@@ -173,7 +173,7 @@ void Cluster::wake(Strand& strand, Cycle time) {
   if (strand.time_limit.time != kNever) queue_.cancel_time_limit(strand.time_limit);
   strand.time_limit = {};
   make_ready(strand, std::max(time, strand.time) + perturbation(kWakePerturbation));
-  if (strand.wait.kind != WaitKind::sleep) strand.warp->heard = strand.time;
+  if (strand.wait.kind != WaitKind::sleep) strand.warp->last_acquire = strand.time;
   tell_woken(strand);
 }
 
@@ -223,9 +223,9 @@ EventNumber Cluster::event() const { return {grid_.number(), index_, statistics_
 
 bool Cluster::keep_fault(const Report& report) {
   if (kept_fault_) return true;
-  if (settings().checks != Checks::races || !others_can_go_on(report.code)) return false;
+  if (settings().checks != Checks::races || !others_can_continue(report.code)) return false;
   kept_fault_.emplace(report);
-  kept_until_ = now_ + kCyclesBehindFault;
+  kept_until_ = now_ + kCyclesAfterFault;
   return true;
 }
 
@@ -261,7 +261,7 @@ void Cluster::run_turn(Strand& strand, Cycle limit) {
     run();
   } catch (const SimulationError& error) {
     if (!keep_fault(error.report())) throw;
-    strand.suspended = true;  // for ever
+    strand.suspended = true;  // forever
     strand.wait = {};
   }
 }
@@ -337,13 +337,13 @@ std::optional<RunStatus> Cluster::stops_at(Cycle time) {
     progress_time_ = time;
     last_change_ = time;
     timeouts_since_progress_ = 0;
-  } else if (time > progress_time_ && time - progress_time_ > grid_.patience()) {
+  } else if (time > progress_time_ && time - progress_time_ > grid_.livelock_threshold()) {
     return RunStatus::livelock;
   }
   return std::nullopt;
 }
 
-void Cluster::go_on() {
+void Cluster::resume() {
   // The strand's turn was taken from the queue and not used.
   auto& strand = const_cast<Strand&>(*running_);
   progress_time_ = std::max(progress_time_, strand.time);
@@ -436,14 +436,14 @@ bool Cluster::fetch_code(Strand& strand, Cycle limit) {
   CodeFetch& code = strand.cta->clock->code;
   const auto bound = static_cast<double>(next_bound(limit));
   while (strand.code.waits()) {
-    // (A part of a cycle is nobody's turn: two strands would give way to each other for ever.)
+    // (A fraction of a cycle gives no strand its turn: two would yield to each other forever.)
     if (std::floor(strand.code.at) > bound + code.lead()) {
       make_ready(strand, static_cast<Cycle>(strand.code.at));
       return false;
     }
     code.fetch_line(strand.code);
   }
-  // What the stretch takes beside its code it had when the strand came to its end.
+  // The cost of the stretch other than its code was added when the strand reached its end.
   strand.time = std::max(strand.slots_from, static_cast<Cycle>(strand.code.at));
   strand.slots_from = strand.time;
   return true;

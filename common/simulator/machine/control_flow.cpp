@@ -37,7 +37,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     frame->branch = strand.pc;
     frame->expected = strand.mask;
     frame->parent = strand.frame;
-    // A branch that costs nothing where it is not taken is none: its body is predicated.
+    // A branch that costs nothing if not taken is not a branch: its body is predicated.
     frame->cost = instruction.skip_cycles != 0 ? costs_.reconvergence() : 0;
     set_frame(strand, frame);
   }
@@ -156,7 +156,7 @@ void Cluster::wait_for_lanes(Strand& strand, std::exception_ptr fault) {
   waiting_lanes_.push_back({&strand, std::move(fault)});
 }
 
-Flow Cluster::yield_behind(Strand& strand, const Instruction& instruction) {
+Flow Cluster::yield_after(Strand& strand, const Instruction& instruction) {
   ++strand.pc;
   strand.wake = Wake::none;
   make_ready(strand, strand.time + instruction.cycles);

@@ -26,7 +26,8 @@ Cycle timed_launch_more(const TimingTable& times, const Grid& grid) {
                         grid.configuration().cluster.volume();
   double more = times.timed_launch_cta * static_cast<double>(ctas - 1);
   constexpr double kKib = 1024;
-  if (const size_t bytes = grid.kernel().parameter_bytes(); bytes > times.timed_launch_held)
+  if (const size_t bytes = grid.kernel().parameter_bytes();
+      bytes > times.timed_launch_free_argument_bytes)
     more += static_cast<double>(times.timed_launch_arguments) +
             times.timed_launch_kib * static_cast<double>(bytes) / kKib;
   return static_cast<Cycle>(more);
@@ -97,7 +98,7 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   return run(grid);
 }
 
-LaunchResult Device::go_on(const std::shared_ptr<Grid>& grid) {
+LaunchResult Device::resume(const std::shared_ptr<Grid>& grid) {
   // Another launch may have used the one buffer since.
   std::copy(grid->parameters().begin(), grid->parameters().end(),
             reinterpret_cast<std::byte*>(memory_.parameter_buffer()));

@@ -64,7 +64,7 @@ class Device {
                       std::span<const void* const> arguments);
 
   /// Resumes a launch that ended as RunStatus::waiting.
-  LaunchResult go_on(const std::shared_ptr<Grid>& grid);
+  LaunchResult resume(const std::shared_ptr<Grid>& grid);
 
   /// CTAs of this shape that fit on one SM.
   [[nodiscard]] Occupancy occupancy(const Kernel& kernel, uint32_t threads_per_block,

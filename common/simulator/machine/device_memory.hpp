@@ -41,7 +41,7 @@ class DeviceMemory {
   /// guard gap follows each allocation, so small overruns are seen.
   [[nodiscard]] uint64_t allocate(size_t size_bytes, std::string description,
                                   size_t alignment_bytes = 256, bool writable = true);
-  /// Frees an allocation by its start address; false if there is none.
+  /// Frees an allocation by its start address; false if none starts there.
   bool free(uint64_t address);
   /// Lets kernels reach host memory outside of the device's range, until `forget`. Does nothing and
   /// returns false where it overlaps memory that they can already reach.

@@ -81,12 +81,12 @@ struct Wait {
   Cycle since = 0;
 };
 
-/// Lanes that parted at a branch and meet again at `point`.
+/// Lanes that diverged at a branch and reconverge at `point`.
 struct Reconvergence {
   uint32_t point = 0;               ///< instruction index
   LaneMask expected = 0;            ///< lanes that have not exited
-  LaneMask arrived = 0;             ///< lanes that have come
-  uint32_t branch = 0;              ///< instruction index of the branch at which they parted
+  LaneMask arrived = 0;             ///< lanes that have arrived
+  uint32_t branch = 0;              ///< instruction index of the branch at which they diverged
   Cycle latest = 0;                 ///< time of the last arrival
   Cycle cost = 0;                   ///< with a timing model: from then until they go on together
   Reconvergence* parent = nullptr;  ///< what it is part of
@@ -110,7 +110,7 @@ struct Strand : LaneRegisters {
   Wake wake = Wake::none;          ///< why it goes on
   bool suspended = false;
   bool alive = false;       ///< whether it has lanes left
-  uint32_t wait_token = 0;  ///< the wait that it stands for; a later wait of the strand has another
+  uint32_t wait_token = 0;  ///< the wait that it belongs to; a later wait of the strand has another
   EventTime time_limit;     ///< of the wait, where it has one
   Wait wait;                ///< what it waits for
 
@@ -120,7 +120,7 @@ struct Strand : LaneRegisters {
   /// With a timing model: code of that stretch that the SM has to fetch before the strand goes on.
   CodeFetch::Stretch code;
 
-  /// What the instruction at hand loads is there at `at`; `scoreboard` counts it.
+  /// The value that the current instruction loads arrives at `at`; `scoreboard` counts it.
   void value_arrives(LoadedFrom from, uint8_t scoreboard, Cycle at) {
     if (at <= arrives[scoreboard]) return;
     arrives[scoreboard] = at;
@@ -136,7 +136,7 @@ struct Strand : LaneRegisters {
 
   /// Who acts, for events: these lanes, or those for which the current instruction executes.
   [[nodiscard]] Origin origin(const Instruction& instruction, LaneMask lanes) const;
-  /// Who executes the instruction.
+  /// The lanes that execute the instruction.
   [[nodiscard]] Origin origin(const Instruction& instruction) const {
     return origin(instruction, executing);
   }
@@ -167,7 +167,7 @@ struct Site {
   /// Throws the fault as a SimulationError placed here. The rule cites the section that the fault
   /// names, else the one of the instruction's record.
   [[noreturn]] void fault(Fault fault) const;
-  /// What it would throw, for who goes on.
+  /// What it would throw, for a caller that continues.
   [[nodiscard]] Report report(Fault fault) const;
   /// The run goes on, and the reader is told, once for each instruction. `make()` gives the Fault.
   template <class Make>
@@ -211,7 +211,7 @@ struct Warp {
   LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
   /// When it has last learned of other threads: a wait has passed, or it has read something that
   /// orders. What came to pass later it cannot know.
-  Cycle heard = 0;
+  Cycle last_acquire = 0;
   KeptBytes registers;                                 ///< of all lanes, register by register
   KeptBytes local;                                     ///< 32 x local bytes per thread, lane-major
   std::vector<std::unique_ptr<Strand>> strands;        ///< pool; dead ones are reused
@@ -264,22 +264,22 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// At the level `races`: so long a cluster, or those beside it, go on behind a fault. Long enough
-  /// for a warp that has begun late, or waits for a copy.
-  static constexpr Cycle kCyclesBehindFault = 20'000;
+  /// At the level `races`: for this many cycles a cluster, and those that run with it, continue
+  /// after a fault. Long enough for a warp that has begun late, or waits for a copy.
+  static constexpr Cycle kCyclesAfterFault = 20'000;
 
   /// Lanes of the warp have gone elsewhere, have exited, or wait: if others wait for them at an
   /// .aligned instruction, throws what those have broken.
   void fault_waiting_lanes(const Warp& warp);
   /// Runs until every thread has exited and nothing is in flight, until simulated time `limit` or
-  /// until it pauses (L2View::pauses_at), or until it is stuck; says which. A stuck cluster stays
-  /// as it stands, for who explains it. Throws SimulationError for faults.
+  /// until it pauses (L2View::pauses_at), or until it is stuck; says which. A stuck cluster keeps
+  /// its state for the report. Throws SimulationError for faults.
   RunStatus run(Cycle limit);
   /// After a livelock or at the launch's limit of cycles: one of the strands that run. Null where
   /// it has stopped before an event.
   [[nodiscard]] const Strand* running() const { return running_; }
   /// Makes a cluster that run() has left as a livelock able to run on.
-  void go_on();
+  void resume();
   /// The event that happens now, or happened last.
   [[nodiscard]] EventNumber event() const;
   /// At the level `races` some faults may follow from a race that is found when others go on: the
@@ -288,7 +288,7 @@ class Cluster {
   bool keep_fault(const Report& report);
   /// Simulated time since the last change of state that others could see, for a cluster that has
   /// been left as a livelock and as long as nothing changes; else 0.
-  [[nodiscard]] Cycle fruitless_cycles() const {
+  [[nodiscard]] Cycle idle_cycles() const {
     return progress_ == progress_seen_ ? now_ - std::min(now_, last_change_) : 0;
   }
 
@@ -300,9 +300,9 @@ class Cluster {
   void tell(void (Observer::*callback)(const Event&), const Event& event) const {
     observers_.tell(callback, event);
   }
-  /// Who is told what happens.
+  /// The observers that are notified of events.
   [[nodiscard]] ObserverList& observers() { return observers_; }
-  /// Who is told what happens.
+  /// The observers that are notified of events.
   [[nodiscard]] const ObserverList& observers() const { return observers_; }
   /// A number for an operation that several events are about.
   [[nodiscard]] uint64_t next_operation() { return operations_++; }
@@ -316,7 +316,7 @@ class Cluster {
   /// Makes a strand that is about to suspend run again at `time` with Wake::timeout.
   void schedule_timeout(Strand& strand, Cycle time);
   /// A strand waits for what a CTA of another cluster holds on its SM, or no longer does: while it
-  /// does, the cluster is no deadlock of its own.
+  /// does, the cluster alone is not a deadlock.
   void wait_for_sm(bool begins) { sm_waits_ += begins ? 1 : -1; }
   /// A change of state that others can see: spinning is not a livelock while these happen.
   void note_progress() { ++progress_; }
@@ -335,16 +335,16 @@ class Cluster {
   Flow branch(Strand& strand, const Instruction& instruction, LaneMask taken);
   /// Lanes exit.
   Flow exit_lanes(Strand& strand, LaneMask lanes);
-  /// The strand gives up its turn behind `instruction`, which has executed; for handlers that
+  /// The strand gives up its turn after `instruction`, which has executed; for handlers that
   /// change how the following instructions must be executed.
-  Flow yield_behind(Strand& strand, const Instruction& instruction);
+  Flow yield_after(Strand& strand, const Instruction& instruction);
 
   [[nodiscard]] Grid& grid() { return grid_; }
   [[nodiscard]] const Kernel& kernel() const;
   [[nodiscard]] const Settings& settings() const;
   [[nodiscard]] DeviceMemory& memory();
   [[nodiscard]] uint64_t index() const { return index_; }
-  /// The place of those that the machine holds at once in which it lies.
+  /// Its place among those that the machine holds at once.
   [[nodiscard]] uint64_t slot() const { return slot_; }
   /// When the cluster began.
   [[nodiscard]] Cycle start() const { return start_; }
@@ -386,7 +386,7 @@ class Cluster {
 
  private:
   void build_cta(Cta& cta, uint32_t rank);
-  /// `observed`: somebody wants RunEvents.
+  /// `observed`: an observer wants RunEvents.
   /// `marked`: the warp holds undefined values (Warp::undefined).
   template <bool observed, bool marked>
   void run_strand(Strand& strand, Cycle limit);

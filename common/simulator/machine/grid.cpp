@@ -37,10 +37,11 @@ namespace {
 }
 
 /// Cycles without a change of state after which a launch that may wait returns to the host: short
-/// beside what a host does meanwhile, long beside any wait for another cluster of the launch.
+/// compared with what a host does in between, long compared with any wait for another cluster of
+/// the launch.
 constexpr Cycle kWaitingCycles = 1'000'000;
 /// The workspace of a cooperative launch: its size and the barrier (cooperative_groups,
-/// details/driver_abi.h), with room behind.
+/// details/driver_abi.h), with room after it.
 constexpr size_t kWorkspaceBytes = 32;
 
 std::string text(Dim3 d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
@@ -103,7 +104,7 @@ Cycle time_of_waves(const std::vector<Cycle>& durations, std::span<const DemandP
   Cycle last = 0;
   for (size_t index = 0; index < durations.size(); ++index) {
     double start = 0;
-    std::vector<FreePlaces::Left> taken(cluster_ctas);
+    std::vector<FreePlaces::FreeSlot> taken(cluster_ctas);
     if (index < places) {
       start = static_cast<double>(begin_of(index));
       for (uint32_t cta = 0; cta < cluster_ctas; ++cta)
@@ -124,7 +125,7 @@ Cycle time_of_waves(const std::vector<Cycle>& durations, std::span<const DemandP
 }
 
 /// When the first cluster of each place begins: one after the other.
-std::vector<Cycle> begins_of_places(uint64_t places, double each) {
+std::vector<Cycle> first_wave_start_cycles(uint64_t places, double each) {
   std::vector<Cycle> begins(places);
   for (uint64_t place = 0; place < places; ++place)
     begins[place] = static_cast<Cycle>(each * static_cast<double>(place));
@@ -186,10 +187,10 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   for (uint32_t sm = 0; sms_are_shared && sm < sms; ++sm)
     sms_.push_back(device.units().make_for_sm());
   lockstep_ = (kernel.clusters_interact() || sms_are_shared) && clusters_.volume() > 1;
-  // Only strong accesses see what others write meanwhile.
+  // Only strong accesses see what others write at the same time.
   can_wait_ = c.may_wait && kernel.clusters_interact();
-  patience_ = device.settings().livelock_cycles;
-  if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
+  livelock_threshold_ = device.settings().livelock_cycles;
+  if (can_wait_) livelock_threshold_ = std::min(livelock_threshold_, kWaitingCycles);
   if (const TimingTable* const times = device.settings().times())
     share_time(*times, ctas_share_sms);
   if (c.cooperative) {
@@ -209,11 +210,11 @@ void Grid::share_time(const TimingTable& times, bool ctas_share_sms) {
                 : places_of(machine, sms, static_cast<uint32_t>(configuration_.cluster.volume()));
   for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
     gpcs_.push_back(places_[slot % places_.size()].gpc);
-  begins_ = begins_of_places(resident_clusters_, configuration_.in_clusters
-                                                     ? ctas_per_sm_ > 1 ? times.begin_crowded_cycles
+  begins_ = first_wave_start_cycles(
+      resident_clusters_, configuration_.in_clusters ? ctas_per_sm_ > 1 ? times.begin_crowded_cycles
                                                                         : times.begin_cluster_cycles
-                                                 : ctas_per_sm_ > 1 ? times.begin_many_cycles
-                                                                    : times.begin_cycles);
+                          : ctas_per_sm_ > 1         ? times.begin_many_cycles
+                                                     : times.begin_cycles);
   in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_ &&
                             !ctas_share_sms);
   l2_ = std::make_unique<L2Launch>(times, *device_.l2_cache(),
@@ -321,16 +322,17 @@ void Grid::hand_on_warnings() {
   merge(device_.warnings(), result_.warnings);
 }
 
-Cycle Grid::fruitless_cycles() const {
+Cycle Grid::idle_cycles() const {
   Cycle least = kNever;
-  for (const auto& cluster : running_) least = std::min(least, cluster->fruitless_cycles());
+  for (const auto& cluster : running_) least = std::min(least, cluster->idle_cycles());
   return running_.empty() ? 0 : least;
 }
 
-LaunchResult Grid::give_up() {
+LaunchResult Grid::report_livelock() {
   const uint64_t index = running_[waiting_index_]->index();
   for (const auto& cluster : running_) {
-    end(*cluster, cluster->index() == index ? RunStatus::livelock : RunStatus::reached_limit);
+    finish_cluster(*cluster,
+                   cluster->index() == index ? RunStatus::livelock : RunStatus::reached_limit);
   }
   endings_ = nullptr;
   hand_on_warnings();
@@ -344,7 +346,7 @@ void Grid::print_early(Cluster& cluster) {
   if (endings_ != nullptr) endings_->print_early(cluster.index(), cluster.output());
 }
 
-void Grid::end(Cluster& cluster, RunStatus status) {
+void Grid::finish_cluster(Cluster& cluster, RunStatus status) {
   // The report of a stuck cluster may need its observers.
   endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
   const std::lock_guard lock(ends_);
@@ -356,20 +358,20 @@ void Grid::run_alone(LaunchResult& result) {
   if (running_.empty()) {
     running_.push_back(std::make_unique<Cluster>(*this, 0, 0, 0));
   } else {
-    running_.front()->go_on();
+    running_.front()->resume();
   }
   Cluster& cluster = *running_.front();
   try {
     result.status = cluster.run(kNever);
   } catch (...) {
-    end(cluster, RunStatus::fault);
+    finish_cluster(cluster, RunStatus::fault);
     throw;
   }
   if (result.status == RunStatus::livelock) {
     result.status = RunStatus::waiting;
     return;
   }
-  end(cluster, result.status);
+  finish_cluster(cluster, result.status);
   result.cycles = result.alone_cycles = cluster.statistics().cycles;
   result.warp_instructions = cluster.statistics().warp_instructions;
   if (is_stuck(result.status)) {
@@ -401,7 +403,7 @@ void Grid::run_independent(LaunchResult& result) {
     }
     durations[index] = cluster->statistics().cycles;
     instructions += cluster->statistics().warp_instructions;
-    end(*cluster, status);
+    finish_cluster(*cluster, status);
     if (l2_ != nullptr && status == RunStatus::finished) {
       profiles[index] = cluster->demand().profile(durations[index]);
       l2_->finish(index, cluster->l2());
@@ -413,7 +415,7 @@ void Grid::run_independent(LaunchResult& result) {
     fault = own_fault;
     result.status = status;
     stuck_ = is_stuck(status) ? std::move(cluster) : nullptr;
-    if (l2_ != nullptr) l2_->give_up();
+    if (l2_ != nullptr) l2_->cancel_waits();
   };
   HostPool pool(host_threads(), device_.settings().pin_threads);
   pool.run([&](uint32_t) {

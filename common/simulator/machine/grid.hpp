@@ -48,7 +48,7 @@ class Grid;
 
 /// How a launch ended.
 struct LaunchResult {
-  /// finished; or why it stopped: then `stuck` holds the machine as it stands.
+  /// finished; or why it stopped: then `stuck` holds the machine in its current state.
   RunStatus status = RunStatus::finished;
   Cycle cycles = 0;                ///< simulated time from first start to last exit
   uint64_t warp_instructions = 0;  ///< instructions, counted once a warp
@@ -59,7 +59,7 @@ struct LaunchResult {
   /// `cycles` in cycles of the machine's highest clock, below which it is while tensor cores work,
   /// and what it takes then until the L2 cache has what was written.
   Cycle clock_cycles = 0;
-  Cycle alone_cycles = 0;             ///< `cycles`, had no CTA slowed down another behind the run
+  Cycle alone_cycles = 0;             ///< `cycles`, had no CTA slowed down another after the run
   L2Traffic l2;                       ///< accesses to device memory
   uint64_t memory_read_bytes = 0;     ///< that the L2 cache did not have
   uint64_t memory_written_bytes = 0;  ///< that it has written back
@@ -85,9 +85,9 @@ class Grid {
   /// The cluster that is stuck, after a run that has not finished.
   [[nodiscard]] Cluster& stuck_cluster() { return *stuck_; }
   /// Of a launch that waits: simulated time since any of its clusters has changed anything.
-  [[nodiscard]] Cycle fruitless_cycles() const;
+  [[nodiscard]] Cycle idle_cycles() const;
   /// Ends the waiting: the launch is a livelock and holds the cluster that says so.
-  LaunchResult give_up();
+  LaunchResult report_livelock();
 
   /// Prints what a running cluster's threads have printed so far, if the order of clusters allows.
   void print_early(Cluster& cluster);
@@ -102,13 +102,13 @@ class Grid {
   [[nodiscard]] Dim3 clusters() const { return clusters_; }
   /// With a timing model: how the SMs of the cluster in a place fetch code.
   [[nodiscard]] const CodeFetch::Rate& code_rate(uint64_t slot) const;
-  /// Where the parameters lie.
+  /// The address of the parameters.
   [[nodiscard]] uint64_t parameters_address() const { return parameters_address_; }
   /// Clusters that fit on the machine at once.
   [[nodiscard]] uint64_t resident_clusters() const { return resident_clusters_; }
   /// CTAs that fit on an SM.
   [[nodiscard]] uint32_t ctas_per_sm() const { return ctas_per_sm_; }
-  /// CTAs that lie on an SM at once, if the launch's are spread over all of them.
+  /// CTAs that are on an SM at once, if the launch's are spread over all of them.
   [[nodiscard]] uint64_t ctas_on_sm() const;
   /// What the CTAs on an SM share; null where the launch has no two CTAs on one SM that compete for
   /// anything. Shared by clusters: only to be changed in ordered operations.
@@ -120,7 +120,7 @@ class Grid {
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
   /// Cycles without any change of state after which a cluster is left as a livelock.
-  [[nodiscard]] Cycle patience() const { return patience_; }
+  [[nodiscard]] Cycle livelock_threshold() const { return livelock_threshold_; }
   /// What a cooperative launch's grid barrier uses; 0 for other launches.
   [[nodiscard]] uint64_t workspace_address() const { return workspace_address_; }
   /// With a timing model: the L2 cache and the memory during this launch; else null.
@@ -153,7 +153,7 @@ class Grid {
   friend class OneWave;
   /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
   /// host thread.
-  void end(Cluster& cluster, RunStatus status);
+  void finish_cluster(Cluster& cluster, RunStatus status);
   /// With a timing model: where and when the places begin, and what they share.
   void share_time(const TimingTable& times, bool ctas_share_sms);
   /// Finds what code_rate() gives.
@@ -176,7 +176,7 @@ class Grid {
   bool lockstep_ = false;
   bool in_steps_ = false;  ///< with a timing model: clusters advance together
   bool can_wait_ = false;
-  Cycle patience_ = 0;
+  Cycle livelock_threshold_ = 0;
   uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
   std::vector<std::unique_ptr<SmUnitState>> sms_;   ///< outlives the clusters
@@ -197,7 +197,7 @@ class Grid {
   std::unique_ptr<Cluster> stuck_;
   std::mutex ends_;                                    ///< held while clusters end
   std::map<uint64_t, std::vector<Warning>> warnings_;  ///< of the clusters that have ended
-  uint64_t last_warning_ = ~0ull;  ///< the cluster behind which others may or may not have run
+  uint64_t last_warning_ = ~0ull;  ///< the cluster after which others may or may not have run
   uint64_t cancel_requests_ = 0;   ///< of launch control, as far as they are counted
 };
 

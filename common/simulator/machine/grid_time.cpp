@@ -22,7 +22,7 @@
 namespace bw::sim {
 namespace {
 
-/// How often what was read together is found anew.
+/// How often the reads that were merged are recomputed.
 constexpr int kReadRounds = 3;
 
 constexpr auto kL2Read = static_cast<size_t>(Resource::l2_read_bytes);
@@ -52,7 +52,7 @@ void Grid::find_code_rates(const TimingTable& times) {
     rate = {.jump_cycles = times.code_jump_cycles, .ahead_lines = times.code_ahead_lines};
     if (since <= times.code_cache_bytes) continue;
     rate.line_cycles = times.code_line_cycles;
-    rate.way_cycles = times.code_way_cycles * static_cast<double>(of_gpc.size());
+    rate.fetch_link_cycles = times.code_fetch_link_cycles * static_cast<double>(of_gpc.size());
     if (since <= times.code_gpc_cache_bytes) continue;
     rate.launched_lines = times.code_launched_lines;
     rate.launched_cycles = times.code_launched_cycles;
@@ -64,7 +64,7 @@ const CodeFetch::Rate& Grid::code_rate(uint64_t slot) const { return code_rates_
 
 LaunchCapacity Grid::capacity() const {
   const TimingTable& times = *device_.settings().times();
-  // Who has waited for its share while it ran is not slowed down once more behind the run.
+  // A cluster that waited for its share while it ran is not slowed down again after the run.
   constexpr float kNoLimit = std::numeric_limits<float>::infinity();
   const bool has_waited = l2_->shares();
   const uint64_t cluster_ctas = configuration_.cluster.volume();
@@ -93,7 +93,8 @@ LaunchCapacity Grid::capacity() const {
       .copy_cycles = static_cast<double>(times.l2_load_latency + times.tma_load_cycles),
       .begins = begins_,
       .credit = static_cast<double>(times.bandwidth_credit),
-      .landing_passes = times.tma_load_bytes_per_cycle / kSharedPassBytes * times.landing_pass_part,
+      .landing_passes =
+          times.tma_load_bytes_per_cycle / kSharedPassBytes * times.copy_landing_passes,
       .turnover = times.cta_turnover,
       .follow = configuration_.in_clusters ? times.follow_cluster_cycles : times.begin_many_cycles};
 }

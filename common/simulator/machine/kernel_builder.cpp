@@ -200,7 +200,8 @@ void KernelBuilder::decode_instructions() {
       if (seen.insert(source.opcode).second) {
         refused.push_back(
             module_.ptx().describe_location(source) + ": `" + source.opcode + "` " +
-            (is_missing ? fmt::format("is no instruction of the machine {}", module_.machine().name)
+            (is_missing
+                 ? fmt::format("is not an instruction of the machine {}", module_.machine().name)
              : match.is_exact ? "is known but not executed by this simulator"
                               : "is not an instruction form that this simulator knows"));
       }

@@ -83,7 +83,7 @@ class Lockstep {
   }
 
   void end_all() {
-    for (size_t i = 0; i < running_.size(); ++i) grid_.end(*running_[i], status_[i]);
+    for (size_t i = 0; i < running_.size(); ++i) grid_.finish_cluster(*running_[i], status_[i]);
   }
   [[noreturn]] void rethrow(const std::exception_ptr& fault) {
     end_all();
@@ -100,9 +100,9 @@ class Lockstep {
       }
       if (!first_fault_) {
         first_fault_ = faults_[i];
-        last_step_ = limit + Cluster::kCyclesBehindFault;
+        last_step_ = limit + Cluster::kCyclesAfterFault;
       }
-      grid_.end(*running_[i], status_[i]);
+      grid_.finish_cluster(*running_[i], status_[i]);
       const auto at = static_cast<std::ptrdiff_t>(i);
       running_.erase(running_.begin() + at);
       status_.erase(status_.begin() + at);
@@ -123,7 +123,7 @@ class Lockstep {
         status_[i] = RunStatus::reached_limit;
         result_.status = RunStatus::waiting;
         grid_.waiting_index_ = i;
-        running_[i]->go_on();
+        running_[i]->resume();
         continue;
       }
       if (is_stuck(status_[i])) {
@@ -193,7 +193,7 @@ class Lockstep {
     const ClusterStatistics& statistics = cluster.statistics();
     result_.warp_instructions += statistics.warp_instructions;
     result_.cycles = std::max(result_.cycles, cluster.start() + statistics.cycles);
-    grid_.end(cluster, status);
+    grid_.finish_cluster(cluster, status);
     if (grid_.l2_ == nullptr) return;
     grid_.l2_->finish(cluster.index(), cluster.l2());
     const DemandProfile profile = cluster.demand().profile(statistics.cycles);
@@ -218,7 +218,7 @@ class Lockstep {
   /// All wait for resources that others on their SM hold, which wait as well.
   void end_in_deadlock() {
     result_.status = RunStatus::deadlock;
-    for (const auto& cluster : running_) grid_.end(*cluster, RunStatus::deadlock);
+    for (const auto& cluster : running_) grid_.finish_cluster(*cluster, RunStatus::deadlock);
     if (first_fault_) std::rethrow_exception(first_fault_);
     grid_.stuck_ = std::move(running_.front());
   }

@@ -61,7 +61,7 @@ enum class EventKind : uint8_t {
   group,
   fence,
   access,
-  order,      ///< orders threads and units, and is none of the above (OrderEvent)
+  order,      ///< orders threads and units, and is not one of the above (OrderEvent)
   footprint,  ///< no events of its own: copies and tensor-core events have exact ranges
 };
 /// A set of them, one bit each.
@@ -361,6 +361,7 @@ struct OrderEvent {
     grid_wait,                ///< griddepcontrol.wait
     grid_launch_dependents,   ///< griddepcontrol.launch_dependents
     wgmma_fence,              ///< wgmma.fence
+    aligned,                  ///< the warp's live lanes execute an .aligned instruction together
     wgmma_issue,              ///< a warp issues its part of a wgmma.mma_async
   };
   Operation operation = Operation::warp_sync;

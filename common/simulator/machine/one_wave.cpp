@@ -1,10 +1,10 @@
 /// \file
 /// Grid::run_together: the clusters of a launch of one wave, with a timing model.
 ///
-/// What a cluster waits for bandwidth depends on what others ask for at the same time. Who waits
-/// for none runs to its end at once, while its memory is in the host's caches; who does pauses.
-/// When all others have come as far, it goes on with what they have asked for. Which of them pause
-/// does not depend on the host's threads.
+/// How long a cluster waits for bandwidth depends on what others request at the same time. A
+/// cluster that never waits runs to its end at once, while its memory is in the host's caches; any
+/// other pauses. When all others have come as far, it continues, with their requests known. Which
+/// clusters pause does not depend on the host's threads.
 
 #include <algorithm>
 #include <atomic>
@@ -55,7 +55,7 @@ class OneWave {
       grid_.l2()->step(states_of(advanced), until, running);
       for (const uint64_t index : advanced) members_[index].l2 = nullptr;
       round = those_that_run();
-      std::erase_if(round, [&](uint64_t index) { return members_[index].pauses_behind != until; });
+      std::erase_if(round, [&](uint64_t index) { return members_[index].pauses_after != until; });
       advanced = round;
     }
     hand_on();
@@ -66,7 +66,7 @@ class OneWave {
   struct Member {
     std::unique_ptr<Cluster> cluster;    ///< null before its start and when it has finished
     std::unique_ptr<L2ClusterState> l2;  ///< when it has finished
-    Cycle pauses_behind = 0;             ///< the step behind which it pauses ends then
+    Cycle pauses_after = 0;              ///< the end of the step after which it pauses
     Cycle ends_at = 0;                   ///< when it has finished
     Cycle written_at = 0;                ///< when the L2 cache has what it has written
     RunStatus status = RunStatus::reached_limit;
@@ -133,7 +133,7 @@ class OneWave {
       if (member.cluster == nullptr)
         member.cluster = std::make_unique<Cluster>(grid_, index, index, grid_.begin_of(index));
       else
-        member.cluster->l2().go_on();
+        member.cluster->l2().resume();
       member.status = member.cluster->run(limit);
     } catch (...) {
       member.fault = std::current_exception();
@@ -141,10 +141,10 @@ class OneWave {
     }
     if (member.status == RunStatus::reached_limit) {
       const L2View& l2 = member.cluster->l2();
-      member.pauses_behind = l2.pauses_at() == kNever ? limit : l2.pauses_behind();
+      member.pauses_after = l2.pauses_at() == kNever ? limit : l2.pauses_after();
       return;
     }
-    if (member.cluster != nullptr) grid_.end(*member.cluster, member.status);
+    if (member.cluster != nullptr) grid_.finish_cluster(*member.cluster, member.status);
     if (member.status == RunStatus::finished) {
       finish(index);
       return;
@@ -180,12 +180,12 @@ class OneWave {
       if (members_[index].status == RunStatus::reached_limit) result.push_back(index);
     return result;
   }
-  /// The first end of a step that a cluster pauses behind.
+  /// The first end of a step after which a cluster pauses.
   [[nodiscard]] Cycle first_pause() const {
     Cycle until = kNever;
     for (uint64_t index = 0; index < counted(); ++index)
       if (members_[index].status == RunStatus::reached_limit && members_[index].cluster != nullptr)
-        until = std::min(until, members_[index].pauses_behind);
+        until = std::min(until, members_[index].pauses_after);
     return until;
   }
   [[nodiscard]] std::vector<L2ClusterState*> states_of(const std::vector<uint64_t>& clusters) {

@@ -139,7 +139,7 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   if (const char* text = std::getenv("BW_SIM_MACHINE"); text != nullptr && *text != '\0') {
     settings.machine = find_machine(text);
     if (settings.machine == nullptr) {
-      refuse("BW_SIM_MACHINE", text, "a machine that is known here: " + machine_names());
+      refuse("BW_SIM_MACHINE", text, "a machine that the simulator knows: " + machine_names());
     }
   }
   settings.sm_count = settings.machine->sm_count;

@@ -32,7 +32,7 @@ enum class SummationModel : uint8_t {
   machine,     ///< the default of the instruction's machine
   sequential,  ///< one chain of fp32 fused multiply-adds in ascending order of k
   hopper,      ///< as measured on an H100
-  none,        ///< not at all, D stays as it is: for who wants times alone
+  none,        ///< not at all, D does not change: for callers that need only times
   blackwell,   ///< as others have measured it on a B200
 };
 
@@ -82,12 +82,12 @@ struct Settings {
   /// At the machine's clock.
   [[nodiscard]] double nanoseconds_of(double cycles) const { return cycles / machine->clock_ghz; }
 
-  /// The numbers of the timing model for the machine; null where there is none.
+  /// The numbers of the timing model for the machine; null without a model.
   [[nodiscard]] const TimingTable* times() const {
     return timing == TimingModel::simple ? nullptr : &times_of(*machine);
   }
 
-  /// How this launch sums: `summation`, or what stands for SummationModel::machine: on Hopper what
+  /// How this launch sums: `summation`, or the meaning of SummationModel::machine: on Hopper what
   /// an H100 does, else a chain.
   [[nodiscard]] SummationModel resolved_summation() const;
 

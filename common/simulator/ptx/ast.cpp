@@ -103,7 +103,7 @@ std::string Module::describe(const SourceLocation& location) const {
 }
 
 const SourceLocation& Module::place_in(const std::vector<const SourceLocation*>& chain) const {
-  // What the kernel only uses lies in other files, so the place is the innermost call in the
+  // Code that the kernel only uses is in other files, so the place is the innermost call in the
   // kernel's own file, or, where that is only the entry that calls the roles, in the kernel's own
   // folder. A library's kernel that calls the reader's code has its place in the latter.
   const size_t outermost = chain.size() - 1;

@@ -22,7 +22,7 @@ namespace bw::sim::ptx {
 /// State space of a variable (PTX ISA, "State Spaces").
 enum class StateSpace : uint8_t { param, local, shared, global, constant };
 
-/// Who else sees a name of the module (PTX ISA, "Linking Directives").
+/// The visibility of a name of the module (PTX ISA, "Linking Directives").
 enum class Linkage : uint8_t {
   local,     ///< no directive: this module alone
   visible,   ///< `.visible`
@@ -102,7 +102,7 @@ struct Operand {
   std::vector<Operand> elements;       ///< of a vector
 };
 
-/// One instruction. Operands stand as written, but for two opcodes they are brought into one form:
+/// One instruction. Operands are kept as written, but for two opcodes they are normalised:
 ///  - `call`: operands are always [vector of returns, callee, vector of arguments] and, for an
 ///    indirect call, [..., text naming the prototype or target list]. The callee is a `function`,
 ///    or a `reg` for an indirect call; vectors are empty where nothing was written; their elements
@@ -150,7 +150,7 @@ struct Function {
   std::vector<Register> registers;                   ///< the registers
   std::vector<Instruction> instructions;             ///< its body
   EntryDirectives directives;                        ///< .maxntid and its relatives
-  uint32_t machine_registers = 0;  ///< of a thread, in the machine code beside it; 0: there is none
+  uint32_t machine_registers = 0;  ///< of a thread, in its machine code; 0 without machine code
   uint32_t line = 0;               ///< line of the source
 };
 
@@ -170,11 +170,11 @@ struct Module {
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
   /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the
   /// kernel's file (or else in its folder, or in one below that; of a library's kernel the
-  /// innermost in no library). Where a call of it stands in the file `focus`, the innermost such
+  /// innermost in no library). If a call of it is in the file `focus`, the innermost such
   /// call follows: "kernel.cuh:87 in Roles::load, by ring.cuh:12 in Ring::step". "name.ptx:123"
   /// when there is no .loc.
   [[nodiscard]] std::string describe_place(const Instruction& instruction) const;
-  /// The place, the innermost call inside of it that stands in a file of the reader's own, and the
+  /// The place, the innermost call inside of it that is in a file of the reader's own, and the
   /// line that the instruction comes from: "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in
   /// try_wait)", "kernel.cu:5 (functor.cuh:13 in scale, cuda_fp8.hpp:8 in convert)". A place in a
   /// folder below the kernel's is followed by up to three calls that lead to it.
@@ -188,7 +188,7 @@ struct Module {
       const std::vector<const SourceLocation*>& chain) const;
   /// A location's file without its folder.
   [[nodiscard]] std::string_view file_name(const SourceLocation& location) const;
-  /// The function that a location stands in, as the reader knows it: "Roles::load"; may be empty.
+  /// The function that contains a location, as the reader knows it: "Roles::load"; may be empty.
   [[nodiscard]] static std::string function_name(const SourceLocation& location);
 
   /// The line of the reader's that a report shows for an instruction: the place, or the line in the
@@ -198,7 +198,7 @@ struct Module {
  private:
   [[nodiscard]] std::string describe(const SourceLocation& location) const;
 
-  /// The innermost place of a chain that lies in the file in focus; nullptr where none does.
+  /// The innermost place of a chain that is in the file in focus; nullptr without one.
   [[nodiscard]] const SourceLocation* focused(
       const std::vector<const SourceLocation*>& chain) const;
 };
@@ -219,8 +219,8 @@ struct Module {
 /// Replaces calls of functions defined in the module by their bodies, so that an entry is one flat
 /// instruction list. A callee's parameters become the caller's call .param variables (the body
 /// reads and writes them with ld.param and st.param), its locals become variables of the caller,
-/// its .shared variables variables of the module, its `ret` a branch behind the body; source
-/// locations say where the call stands. Calls of extern functions (vprintf, __assertfail, ...)
+/// its .shared variables variables of the module, its `ret` a branch past the body; source
+/// locations say where the call is. Calls of extern functions (vprintf, __assertfail, ...)
 /// stay. Throws SimulationError{unsupported} for recursion, indirect calls and undefined functions,
 /// and SimulationError{parse} for arguments that don't fit the callee's parameters.
 void inline_calls(Module& module);

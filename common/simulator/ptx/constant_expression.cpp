@@ -170,7 +170,7 @@ Constant Parser::parse_unary() {
   } else if (is("(") && (next_.is(".s64") || next_.is(".u64"))) {
     const bool is_unsigned = advance().is(".u64");
     advance();
-    expect(")", "behind the type of a cast");
+    expect(")", "after the type of a cast");
     result = {parse_unary().value, is_unsigned};
   } else if (accept("(")) {
     result = parse_constant();

@@ -178,9 +178,9 @@ Tier without_traps(const Function& function, const FlowGraph& graph) {
   for (BasicBlock& block : tier.graph.blocks) {
     const Instruction& last = function.instructions[block.last - 1];
     if (!leaves(last.form().transfer)) continue;
-    const bool falls_behind_end = last.has_guard && block.last == function.instructions.size();
+    const bool falls_past_end = last.has_guard && block.last == function.instructions.size();
     block.leaves_function =
-        falls_behind_end || (!last.has_guard && last.form().transfer != Transfer::trap);
+        falls_past_end || (!last.has_guard && last.form().transfer != Transfer::trap);
   }
   return tier;
 }

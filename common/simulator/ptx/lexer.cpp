@@ -112,7 +112,7 @@ Token Lexer::lex_directive() {
   size_t end = end_of_name(offset_ + 1);
   if (end == offset_ + 1) {
     if (end == text_.size()) source_.fail_cut_off(line_, "a directive", "the directive's name");
-    source_.fail(position(1), "a dot stands alone", "a directive such as `.reg`");
+    source_.fail(position(1), "a dot without a name", "a directive such as `.reg`");
   }
   while (text_.substr(end, 2) == "::" && end + 2 < text_.size() &&
          is_name_character(text_[end + 2])) {
@@ -220,7 +220,7 @@ Token Lexer::lex_punctuation() {
     const bool printable = byte > 0x20 && byte < 0x7f;
     source_.fail(position(1),
                  printable ? "`" + std::string(1, text_[offset_]) + "` has no meaning here"
-                           : fmt::format("a byte of value {} stands in the text", byte),
+                           : fmt::format("the text contains a byte of value {}", byte),
                  "a directive, a name, a number or one of " + std::string(kOneCharacterTokens));
   }
   return finish(TokenKind::punctuation, offset_ + 1);

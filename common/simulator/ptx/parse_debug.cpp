@@ -63,15 +63,15 @@ void Parser::parse_location() {
   uint64_t label_offset = 0;
   uint32_t call_file = 0, call_line = 0, call_column = 0;
   if (accept(",")) {
-    expect("function_name", "behind the comma of .loc");
+    expect("function_name", "after the comma of .loc");
     if (current_.kind != TokenKind::word && current_.kind != TokenKind::directive) {
       fail_unexpected("the label of the function's name in .debug_str");
     }
     key.function_label = current_.text;
     advance();
     if (accept("+")) label_offset = parse_unary().value;
-    expect(",", "behind the function's name");
-    expect("inlined_at", "behind the function's name");
+    expect(",", "after the function's name");
+    expect("inlined_at", "after the function's name");
     call_file = expect_number("the number of the call site's file");
     call_line = expect_number("the call site's line");
     call_column = expect_number("the call site's column");
@@ -126,7 +126,7 @@ void Parser::parse_section() {
   const std::string_view name = current_.text;
   const Construct construct(*this, "the debug section", name);
   advance();
-  expect("{", "at the begin of the section");
+  expect("{", "at the beginning of the section");
   if (name == ".debug_str") {
     parse_debug_strings();
   } else {

@@ -55,7 +55,7 @@ void Parser::parse_function(Linkage linkage) {
 }
 
 void Parser::parse_parameters(std::vector<std::unique_ptr<Variable>>& parameters, bool is_entry) {
-  expect("(", "at the begin of the parameters");
+  expect("(", "at the beginning of the parameters");
   if (accept(")")) return;
   do {
     if (is(".reg")) {
@@ -76,7 +76,7 @@ void Parser::parse_parameters(std::vector<std::unique_ptr<Variable>>& parameters
       }
     }
   } while (accept(","));
-  expect(")", "or `,` behind a parameter");
+  expect(")", "or `,` after a parameter");
 }
 
 void Parser::parse_dimensions(uint32_t (&extents)[3]) {
@@ -91,7 +91,7 @@ void Parser::parse_dimensions(uint32_t (&extents)[3]) {
 
 void Parser::parse_function_directives(Function& function) {
   EntryDirectives& directives = function.directives;
-  const auto number_behind = [&](const char* expected) {
+  const auto number_after = [&](const char* expected) {
     advance();
     return expect_number(expected);
   };
@@ -103,11 +103,11 @@ void Parser::parse_function_directives(Function& function) {
     } else if (is(".reqnctapercluster")) {
       parse_dimensions(directives.required_cluster);
     } else if (is(".maxclusterrank")) {
-      directives.max_cluster_rank = number_behind("the greatest number of CTAs in a cluster");
+      directives.max_cluster_rank = number_after("the greatest number of CTAs in a cluster");
     } else if (is(".minnctapersm")) {
-      directives.min_ctas_per_sm = number_behind("the least number of CTAs on an SM");
+      directives.min_ctas_per_sm = number_after("the least number of CTAs on an SM");
     } else if (is(".maxnreg")) {
-      directives.max_registers = number_behind("the greatest number of registers");
+      directives.max_registers = number_after("the greatest number of registers");
     } else if (accept(".explicitcluster")) {
       directives.explicit_cluster = true;
     } else if (accept(".blocksareclusters")) {
@@ -129,7 +129,7 @@ void Parser::parse_function_directives(Function& function) {
              ".explicitcluster, .maxclusterrank, .blocksareclusters, .noreturn, .abi_preserve or "
              ".pragma");
       }
-      (void)number_behind("the directive's number");
+      (void)number_after("the directive's number");
     }
   }
 }
@@ -150,7 +150,7 @@ void Parser::parse_body(Function& function) {
     }
   }
   scopes_.push();
-  expect("{", "at the begin of the body");
+  expect("{", "at the beginning of the body");
   while (scopes_.depth() > 1) parse_statement();
   end_scope();
   function.is_defined = true;
@@ -169,7 +169,7 @@ void Parser::end_scope() {
   if (!unresolved.empty()) {
     source_.fail(unresolved.front().position,
                  "the label `" + std::string(unresolved.front().name) + "` is not defined in `" +
-                     function_->name + "`, or only in a scope `{}` that this branch stands outside",
+                     function_->name + "`, or only in a scope `{}` outside of which this branch is",
                  "a label of this scope or of one around it");
   }
 }
@@ -220,7 +220,7 @@ void Parser::parse_label(const Token& label) {
   }
   if (label.text.find_first_of(".:") != std::string_view::npos) {
     if (current_.kind == TokenKind::end || is(":")) fail_unexpected("the rest of an opcode");
-    fail_at(label, "`" + std::string(label.text) + "` is no name for a label",
+    fail_at(label, "`" + std::string(label.text) + "` is not a name for a label",
             "letters, digits, `_` and `$`");
   }
   const auto index = static_cast<uint32_t>(function_->instructions.size());

@@ -47,10 +47,10 @@ void Parser::parse_initialiser(Variable& variable, std::vector<size_t>& extents)
     // A scalar may have braces of its own.
     const bool has_braces = accept("{");
     parse_element(variable, 0);
-    if (has_braces) expect("}", "behind the value of a scalar");
+    if (has_braces) expect("}", "after the value of a scalar");
     return;
   }
-  if (!is("{")) fail_unexpected("`{`: the values of an array stand in braces");
+  if (!is("{")) fail_unexpected("`{`: the values of an array are in braces");
   parse_initialiser_list(variable, extents, 0, 0);
   if (size_is_open) {
     const size_t element = elements_below(extents, 1) * size_bytes(variable.type);
@@ -63,7 +63,7 @@ void Parser::parse_initialiser(Variable& variable, std::vector<size_t>& extents)
 // { value, value, { nested list }, ... }: missing values are zero, as in C.
 void Parser::parse_initialiser_list(Variable& variable, const std::vector<size_t>& extents,
                                     size_t level, size_t first_element) {
-  expect("{", "at the begin of a list of values");
+  expect("{", "at the beginning of a list of values");
   const size_t capacity =
       extents[level] == 0 ? kMaximumInitialBytes : elements_below(extents, level);
   const size_t stride = elements_below(extents, level + 1);
@@ -85,7 +85,7 @@ void Parser::parse_initialiser_list(Variable& variable, const std::vector<size_t
       parse_element(variable, first_element + used);
       ++used;
     }
-    if (!accept(",") && !is("}")) fail_unexpected("`,` or `}` behind an initial value");
+    if (!accept(",") && !is("}")) fail_unexpected("`,` or `}` after an initial value");
   }
   advance();
 }
@@ -101,7 +101,7 @@ void Parser::parse_element(Variable& variable, size_t element) {
     advance();
     advance();
     parse_address_element(variable, offset_bytes, mask, true);
-    return expect(")", "behind the masked address");
+    return expect(")", "after the masked address");
   }
 
   const bool is_negative =
@@ -162,7 +162,7 @@ void Parser::parse_address_element(Variable& variable, size_t offset_bytes, uint
   const TextPosition position = current_.position;
   const std::string_view symbol = expect_name("the name of a variable");
   relocation.symbol = std::string(symbol);
-  if (relocation.generic) expect(")", "behind the name in generic(...)");
+  if (relocation.generic) expect(")", "after the name in generic(...)");
   relocation.addend = static_cast<int64_t>(parse_offset());
   if (has_mask) {
     // The mask picks some whole bytes of the address: 0xFF, 0xFF00, ...

@@ -20,9 +20,9 @@ void Parser::parse_instruction() {
   if (is("@")) parse_guard(instruction);
   if (current_.kind != TokenKind::word || !looks_like_opcode(current_.text)) {
     if (current_.kind == TokenKind::word && next_.is(":")) {
-      fail("a guard stands before the label " + quote_current(), "an instruction behind a guard");
+      fail("a guard precedes the label " + quote_current(), "an instruction after a guard");
     }
-    fail_unexpected("an opcode such as `add.s32`, or `:` behind a label");
+    fail_unexpected("an opcode such as `add.s32`, or `:` after a label");
   }
   instruction.set_opcode(current_.text);
   advance();
@@ -55,7 +55,7 @@ void Parser::parse_guard(Instruction& instruction) {
   advance();
   instruction.has_guard = true;
   instruction.guard_negated = accept("!");
-  instruction.guard = expect_predicate("a predicate register behind `@`");
+  instruction.guard = expect_predicate("a predicate register after `@`");
 }
 
 uint32_t Parser::expect_predicate(const char* expected) {
@@ -94,7 +94,7 @@ void Parser::parse_indexed_branch(Instruction& instruction) {
   Symbol symbol;
   if (current_.kind != TokenKind::word || !scopes_.find(current_.text, symbol) ||
       symbol.kind != Symbol::Kind::branch_table) {
-    fail(quote_current() + " names no table of branch targets",
+    fail(quote_current() + " is not the name of a table of branch targets",
          "a name that is declared with .branchtargets before the branch");
   }
   advance();
@@ -118,7 +118,7 @@ void Parser::parse_call(Instruction& instruction) {
   returns.kind = arguments.kind = Operand::Kind::vector;
   if (is("(")) {
     returns = parse_call_list();
-    expect(",", "behind the returned parameters of call");
+    expect(",", "after the returned parameters of call");
   }
   Operand callee;
   Symbol symbol;
@@ -158,12 +158,12 @@ void Parser::parse_call(Instruction& instruction) {
 Operand Parser::parse_call_list() {
   Operand list;
   list.kind = Operand::Kind::vector;
-  expect("(", "at the begin of a parameter list");
+  expect("(", "at the beginning of a parameter list");
   if (accept(")")) return list;
   do {
     list.elements.push_back(parse_single());
   } while (accept(","));
-  expect(")", "or `,` behind a parameter of call");
+  expect(")", "or `,` after a parameter of call");
   return list;
 }
 

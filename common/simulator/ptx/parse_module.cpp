@@ -73,7 +73,7 @@ void Parser::parse_target() {
   const Token token = current_;
   const std::string_view target = expect_name("a target such as `sm_100a`");
   if (!target.starts_with("sm_")) {
-    fail_at(token, "the target `" + std::string(target) + "` is no architecture",
+    fail_at(token, "the target `" + std::string(target) + "` is not an architecture",
             "a target such as `sm_100a`");
   }
   module_->target = std::string(target);

@@ -25,7 +25,7 @@ Operand Parser::parse_operand() {
   pair.elements.push_back(parse_single());
   const Operand::Kind second = pair.elements[1].kind;
   if (second != Operand::Kind::reg && second != Operand::Kind::sink) {
-    fail("the second destination behind `|` is neither a register nor `_`",
+    fail("the second destination, after `|`, is neither a register nor `_`",
          "two registers, as in `%r1|%p1`");
   }
   return pair;
@@ -38,7 +38,7 @@ Operand Parser::parse_single() {
     advance();
     Operand operand;
     operand.kind = Operand::Kind::reg;
-    operand.reg = expect_predicate("a predicate register behind `!`");
+    operand.reg = expect_predicate("a predicate register after `!`");
     operand.negated = true;
     return operand;
   }
@@ -113,18 +113,18 @@ Operand Parser::parse_literal() {
 Operand Parser::parse_vector() {
   Operand vector;
   vector.kind = Operand::Kind::vector;
-  expect("{", "at the begin of a vector");
+  expect("{", "at the beginning of a vector");
   do {
     if (vector.elements.size() == kMaximumVectorElements) fail_unexpected("a shorter vector");
     vector.elements.push_back(parse_single());
   } while (accept(","));
-  expect("}", "or `,` behind an element of a vector");
+  expect("}", "or `,` after an element of a vector");
   return vector;
 }
 
 // [base], [base + constant], [map, {coordinates}]
 Operand Parser::parse_address() {
-  expect("[", "at the begin of an address");
+  expect("[", "at the beginning of an address");
   Operand address;
   address.kind = Operand::Kind::address;
   Operand base;
@@ -143,7 +143,7 @@ Operand Parser::parse_address() {
   }
   address.elements.push_back(std::move(base));
   if (accept("]")) return address;
-  if (!is(",")) fail_unexpected("`]` or `,` behind an address");
+  if (!is(",")) fail_unexpected("`]` or `,` after an address");
   advance();
   Operand tensor;
   tensor.kind = Operand::Kind::coordinates;

@@ -53,7 +53,7 @@ Parser::Declaration Parser::parse_declaration(StateSpace space) {
       declaration.alignment_bytes = expect_alignment();
     } else if (is(".attribute")) {
       advance();
-      expect("(", "behind .attribute");
+      expect("(", "after .attribute");
       while (!is(")")) {
         if (current_.kind == TokenKind::end || is(";") || is("{")) {
           fail_unexpected("`)` at the end of .attribute");
@@ -143,7 +143,7 @@ std::vector<size_t> Parser::parse_extents(const Declaration& declaration, std::s
     } else if (!extents.empty()) {
       fail_unexpected("a size: only the first dimension of an array may be open");
     }
-    expect("]", "behind the array's size");
+    expect("]", "after the array's size");
     extents.push_back(extent);
     if (extents.size() > kMaximumExtents) fail_unexpected("an array of fewer dimensions");
   }
@@ -211,7 +211,7 @@ void Parser::parse_registers() {
     const bool is_range = accept("<");
     if (is_range) {
       count = expect_number("the number of registers in `<>`");
-      expect(">", "behind the number of registers");
+      expect(">", "after the number of registers");
       is_new = scopes_.declare_range(name, first, static_cast<uint32_t>(count));
     } else {
       is_new = scopes_.declare(name, {Symbol::Kind::reg, first, nullptr});

@@ -86,7 +86,7 @@ void Parser::fail_at(const Token& token, const std::string& what,
 
 void Parser::fail_unexpected(const std::string& expected) const {
   const std::string found = current_.kind == TokenKind::string ? "a string" : quote_current();
-  fail(found + " can't stand here in " + construct_kind_ +
+  fail(found + " is not allowed here in " + construct_kind_ +
            (construct_name_.empty() ? "" : " `" + std::string(construct_name_) + "`"),
        expected);
 }

@@ -287,7 +287,7 @@ class IssueTimer {
       if (ready_[reg].at > end) late_[b].push_back({reg, ready_[reg].at - end, ready_[reg].pipe});
     awaited_[b].clear();
     for (const uint32_t reg : loads_) {
-      if (loaded_[reg] != 0 && is_needed_behind(reg, graph_.blocks[b]))
+      if (loaded_[reg] != 0 && is_needed_after(reg, graph_.blocks[b]))
         awaited_[b].push_back({reg, loaded_[reg]});
       loaded_[reg] = 0;
     }
@@ -303,7 +303,7 @@ class IssueTimer {
   [[nodiscard]] uint8_t scoreboard_bit(uint32_t i) const {
     return static_cast<uint8_t>(1u << scoreboards_[i]);
   }
-  /// A free one, as ptxas does; if there is none, the one that counts the load before, since they
+  /// A free one, as ptxas does; if none is free, the one that counts the previous load, since they
   /// arrive one after the other.
   [[nodiscard]] uint8_t choose_scoreboard(LoadedFrom from) {
     uint32_t used = 0;
@@ -317,7 +317,7 @@ class IssueTimer {
     return chosen;
   }
   /// Whether a block after this one may read the register.
-  [[nodiscard]] bool is_needed_behind(uint32_t reg, const ptx::BasicBlock& block) const {
+  [[nodiscard]] bool is_needed_after(uint32_t reg, const ptx::BasicBlock& block) const {
     return std::any_of(block.successors.begin(), block.successors.end(), [&](uint32_t successor) {
       const uint32_t first = graph_.blocks[successor].first;
       return std::any_of(pressure_.segments[reg].begin(), pressure_.segments[reg].end(),

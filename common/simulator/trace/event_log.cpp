@@ -41,7 +41,7 @@ RowKinds selected_kinds(std::string_view names) {
       for (size_t kind = 0; kind < kRowKinds; ++kind)
         known += std::string(known.empty() ? "" : ", ") + kind_of(static_cast<RowKind>(kind)).event;
       refuse(FaultCode::setting_invalid,
-             "BW_SIM_EVENT_KINDS names \"" + std::string(name) + "\", which is no event",
+             "BW_SIM_EVENT_KINDS names \"" + std::string(name) + "\", which is not an event",
              "name some of " + known + ", or all, or unset it");
     }
     kinds.set(found);

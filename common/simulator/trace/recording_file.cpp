@@ -43,9 +43,10 @@ void read_window(std::string_view name, std::string_view text, uint64_t& first, 
   if (low.ec == std::errc{} && low.ptr != end && *low.ptr == '-')
     high = std::from_chars(low.ptr + 1, end, last);
   if (low.ec != std::errc{} || high.ec != std::errc{} || high.ptr != end || first > last)
-    refuse_file(FaultCode::setting_invalid,
-                fmt::format("the environment variable {} is \"{}\", which is no range", name, text),
-                "write the first and the last number, 3-5, or one number");
+    refuse_file(
+        FaultCode::setting_invalid,
+        fmt::format("the environment variable {} is \"{}\", which is not a range", name, text),
+        "write the first and the last number, 3-5, or one number");
 }
 
 const char* type_name(FieldType type) {

@@ -1,5 +1,5 @@
 """`./workbook bench grade`: checks a minute and core, on one worker, two and four, and what a check
-costs beside itself: bytes that are moved, time at the scheduler."""
+costs in addition: bytes that are moved, time at the scheduler."""
 
 import argparse
 import os

@@ -1,7 +1,7 @@
 """Checks on Dask distributed: a cluster of this machine's, or an existing scheduler with its workers.
 
 A worker takes part when its own checkout is of the wanted version: then it offers the resource that the
-checks ask for, as many at a time as it has threads. So the scheduler alone decides who does what.
+checks ask for, as many at a time as it has threads. So the scheduler alone assigns the checks.
 """
 
 import asyncio
@@ -119,12 +119,12 @@ def _local(workers):
 @contextlib.contextmanager
 def _connected(scheduler, address):
     if address and not _ADDRESS.fullmatch(address):
-        raise WorkbookError(f"--cluster {address} is no address of a Dask scheduler. It looks like "
+        raise WorkbookError(f"--cluster {address} is not an address of a Dask scheduler. It looks like "
                             "tcp://10.0.0.1:8786; `dask scheduler` prints its own.", exit_code=2)
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, asyncio.TimeoutError) as error:
-        raise WorkbookError(f"There is no Dask scheduler at {address} that can be spoken to "
+        raise WorkbookError(f"No Dask scheduler can be reached at {address} "
                             f"({_first_line(error)}). Start one (`dask scheduler`), or leave "
                             "--cluster out: "
                             "then this machine's cores do it.") from error

@@ -132,7 +132,7 @@ def find(place):
                             "submissions, or a text file that lists them.") from error
     found, notes = _of_folder(place) if is_folder else _of_list(place)
     if not any(one.parts or not one.problem for one in found):
-        tried = f"; what lies there: {', '.join(one.name for one in found[:5])}" if found else ""
+        tried = f"; found there: {', '.join(one.name for one in found[:5])}" if found else ""
         raise WorkbookError(
             f"{place} holds no submission{tried}. A submission is a folder of a reader's: it has "
             f"`chapters/` in it, or is that folder itself ({CHAPTERS[0].name} and so on).")
@@ -163,8 +163,8 @@ def _of_list(place):
     try:
         lines = place.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise WorkbookError(f"{place} is no list of submissions: it is not UTF-8 text. A list has one "
-                            "path a line.") from error
+        raise WorkbookError(f"{place} is not a list of submissions: it is not UTF-8 text. A list has "
+                            "one path a line.") from error
     found, notes, seen = [], [], {}
     for number, line in enumerate(lines, 1):
         text = line.strip()

@@ -173,6 +173,8 @@ def _near(root, wanted):
 
 
 _LEVELS = ("a nudge", "the idea", "almost the code")
+# A line of a hint with this indentation is code: it is printed as it is, and never wrapped.
+_CODE_INDENT = "    "
 
 
 def hint_lines(one, level, console):
@@ -180,12 +182,12 @@ def hint_lines(one, level, console):
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     head = f"{one.id} {one.title}: hint {level} of {len(one.hints)}, {_LEVELS[level - 1]}"
     lines = [console.paint(line, "bold") for line in textwrap.wrap(head, width)]
-    for paragraph in one.hints[level - 1].strip().splitlines():
-        # Lines of code keep their indentation; sentences are wrapped.
-        indent = paragraph[:len(paragraph) - len(paragraph.lstrip())]
-        lines += textwrap.wrap(paragraph.strip(), width - 2, initial_indent="  " + indent,
-                               subsequent_indent="  " + indent, break_long_words=False,
-                               break_on_hyphens=False) or [""]
+    for line in one.hints[level - 1].strip("\n").splitlines():
+        if line.startswith(_CODE_INDENT):
+            lines.append("  " + line.rstrip())
+        else:
+            lines += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="  ",
+                                   break_long_words=False, break_on_hyphens=False) or [""]
     lines.append("")
     if level < len(one.hints):
         lines.append(f"One step further: ./workbook hint {one.id}")

@@ -75,7 +75,7 @@ def _put_aside(place, why):
     copy = place.with_name(f"{place.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}.json")
     try:
         place.rename(copy)
-        kept = f"It is kept as {copy.name} beside it; repair that and rename it back"
+        kept = f"It is kept as {copy.name} next to it; repair that and rename it back"
     except OSError:
         kept = "It is left as it is"
     return Progress(note=f"{place} can't be understood ({why}). {kept}. Until then no exercise "

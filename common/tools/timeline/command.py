@@ -138,7 +138,7 @@ def _window(arguments):
             continue
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", value)
         if not match or int(match.group(1)) > int(match.group(2) or match.group(1)):
-            raise WorkbookError(f"{option} {value}: this is no range. Write the first and the last "
+            raise WorkbookError(f"{option} {value}: this is not a range. Write the first and the last "
                                 "number, 3-5, or one number.", exit_code=2)
         window[setting] = value
     return window

@@ -158,7 +158,7 @@ def _saved(text):
         found = json.loads(path.read_text(encoding="utf-8"))
         version = found["profile"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise WorkbookError(f"--against {text}: this is no profile. Name a file that --save has "
+        raise WorkbookError(f"--against {text}: this is not a profile. Name a file that --save has "
                             "written, or options of the program.", exit_code=2) from None
     if version != VERSION or found["statistics"].get("statistics") != statistics.VERSION:
         raise WorkbookError(f"--against {text}: it was saved by another version of the workbook "

@@ -117,7 +117,7 @@ class Launch:
         said = []
         total, kept = self.begin["clusters"], self.begin["recorded_clusters"]
         if not kept:
-            said.append(f"None of the {total} clusters lies in the window that was asked for.")
+            said.append(f"None of the {total} clusters is in the requested window.")
         elif kept[1] - kept[0] + 1 < total:
             which = f"cluster {kept[0]}" if kept[0] == kept[1] else f"clusters {kept[0]} to {kept[1]}"
             said.append(f"Only {which} of {total} {'is' if kept[0] == kept[1] else 'are'} recorded.")
@@ -232,7 +232,7 @@ def read(path):
     if not content:
         raise WorkbookError("The program launched no kernel, so there is nothing to show.")
     if not content.startswith(MAGIC):
-        raise WorkbookError(f"{path} is no recording of the simulator (BW_SIM_RECORDING writes one).")
+        raise WorkbookError(f"{path} is not a recording of the simulator (BW_SIM_RECORDING writes one).")
     launches, decoder = [], None
     for tag, part in _parts(content):
         if tag == "kind":

@@ -62,7 +62,7 @@ class Figure:
         )
 
     def box(self, x, y, width, height, kind="box", text="", style="mid"):
-        """A rectangle; `text` stands in its middle, a line for each line."""
+        """A rectangle; `text` is in its middle, a line for each line."""
         self._parts.append(
             f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" class="{kind}"/>'
         )

@@ -23,7 +23,7 @@ std::string_view name_of(bw::sim::Effect effect) {
   return "?";
 }
 
-/// Where the modifiers decide about the effect, the form without any stands for all.
+/// Where the modifiers decide the effect, the form without any represents all.
 void print_form(std::string_view subject, const bw::sim::InstructionForm& form) {
   const std::string_view effect = form.bind == nullptr ? "refused" : name_of(form.effect({}));
   std::cout << subject << '\t' << form.base << '\t' << form.modifiers << '\t' << effect << '\t'

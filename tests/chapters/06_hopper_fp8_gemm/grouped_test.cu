@@ -103,9 +103,9 @@ void expect_untouched(const std::vector<Bf16>& d, int64_t n, int64_t first, int6
 TEST_F(Grouped, BlocksOfNoProductStayAsTheyAre) {
   const GroupedProblem problem = problem_of(GroupLayout::kContiguous, {128, 128, 100}, 72, 128, 0);
   GroupedDeviceProblem on_device(problem);
-  for (const int32_t nobody : {-1, 3, std::numeric_limits<int32_t>::max()}) {
-    SCOPED_TRACE(nobody);
-    on_device.numbers().upload({0, nobody, 2});
+  for (const int32_t no_group : {-1, 3, std::numeric_limits<int32_t>::max()}) {
+    SCOPED_TRACE(no_group);
+    on_device.numbers().upload({0, no_group, 2});
     for (const GemmKernel& kernel : grouped_gemm_kernels()) {
       on_device.poison_d();
       grouped_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
@@ -187,7 +187,7 @@ TEST(GroupedChoice, GoesByTheRowsThatAreExpected) {
   EXPECT_EQ(traits_of(GroupLayout::kMasked, 30).tile_m, 64);
   EXPECT_TRUE(traits_of(GroupLayout::kMasked, 30).swap_ab);
   EXPECT_EQ(traits_of(GroupLayout::kMasked, 60).tile_n, 192) << "B is read once";
-  EXPECT_FALSE(traits_of(GroupLayout::kMasked, 0).swap_ab) << "nobody knows";
+  EXPECT_FALSE(traits_of(GroupLayout::kMasked, 0).swap_ab) << "the counts are unknown";
   EXPECT_FALSE(traits_of(GroupLayout::kContiguous, 1).swap_ab) << "a block is 128 rows";
   arguments.gemm.m = 32 * 8192;
   EXPECT_EQ(traits_of(GroupLayout::kMasked, 8000).tile_n, 256);

@@ -19,7 +19,7 @@ double upper_tail(int64_t count, int64_t total) {
   return probability;
 }
 
-/// Fails if `ours` exceeds the peer's count by so much that the two can't have the same mean:
+/// Fails if `ours` exceeds the peer's count by more than two samples of the same mean can:
 /// of two Poisson counts with one mean each event is ours with a probability of one half.
 void expect_no_more(int64_t ours, int64_t peers) {
   constexpr double kLeastLikely = 1e-4;

@@ -62,7 +62,7 @@ __device__ void wait(uint32_t barrier, uint32_t parity) {
   }
 }
 
-/// Copies of an operand's rows for one stage: those of each row of kRowBytes lie together.
+/// Copies of an operand's rows for one stage: those of each row of kRowBytes are contiguous.
 template <class S, uint32_t rows>
 __device__ void load_operand(uint32_t to, const CUtensorMap* map, uint32_t full, uint32_t block,
                              uint32_t row) {
@@ -75,7 +75,7 @@ __device__ void load_operand(uint32_t to, const CUtensorMap* map, uint32_t full,
   }
 }
 
-/// The descriptor of an operand with so many rows, `bytes` along K.
+/// The descriptor of an operand with `rows` rows, `bytes` along K.
 template <class S, uint32_t rows>
 __device__ uint64_t descriptor(uint32_t tile, uint32_t bytes) {
   if constexpr (!S::kNarrow) {

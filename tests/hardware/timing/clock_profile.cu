@@ -322,11 +322,11 @@ void measure_clock_profile(Results& results) {
     }
   }
   for (const uint32_t blocks : {4u, 16u}) {
-    Course behind = plain;
-    behind.blocks = blocks;
-    behind.launches = 8;
+    Course after = plain;
+    after.blocks = blocks;
+    after.launches = 8;
     add_profile<128, false>(results, "since_mma", "n=128 launches=8 of=" + std::to_string(blocks),
-                            behind);
+                            after);
   }
 }
 

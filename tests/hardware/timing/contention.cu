@@ -89,14 +89,14 @@ __device__ __forceinline__ void work_once(const Place& place, float (&d)[kMmaCol
   }
 }
 
-/// Warps 0 to 3 are measured; the next four, or the next eight, do `beside` until those have
+/// Warps 0 to 3 are measured; the next four, or the next eight, do `other` until those have
 /// ended.
-template <Work measured, Work beside, int besides>
-__global__ void __launch_bounds__((1 + besides) * kGroupThreads)
+template <Work measured, Work other, int other_groups>
+__global__ void __launch_bounds__((1 + other_groups) * kGroupThreads)
     side_by_side(Span* spans, uint8_t* global, const uint8_t* source, uint32_t* sink) {
   extern __shared__ uint8_t raw[];
   __shared__ volatile uint32_t ended;
-  __shared__ uint64_t barriers[1 + besides][kCopies];
+  __shared__ uint64_t barriers[1 + other_groups][kCopies];
   const uint32_t base =
       (ptx::shared_address(raw) + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
   const uint32_t skipped = base - ptx::shared_address(raw);
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__((1 + besides) * kGroupThreads)
   for (float& x : d) x = 0;
   uint32_t parity = 0;
   // The first copies: the loop waits before it begins further ones.
-  if ((group == 0 ? measured : beside) == Work::copies && threadIdx.x % kGroupThreads == 0) {
+  if ((group == 0 ? measured : other) == Work::copies && threadIdx.x % kGroupThreads == 0) {
     for (uint32_t i = 0; i < kCopies; ++i) {
       ptx::mbarrier_arrive_expect_tx(place.barriers + i * 8, kCopyBytes);
       ptx::bulk_load(place.copied + i * kCopyBytes, place.source + i * kCopyBytes, kCopyBytes,
@@ -140,13 +140,13 @@ __global__ void __launch_bounds__((1 + besides) * kGroupThreads)
     write_span(spans, begin, end);
     asm volatile("bar.sync 1, %0;" ::"r"(kGroupThreads) : "memory");
     if (threadIdx.x == 0) ended = 1;
-  } else if constexpr (beside != Work::nothing) {
-    const bool works = beside != Work::copies || threadIdx.x % kGroupThreads == 0;
+  } else if constexpr (other != Work::nothing) {
+    const bool works = other != Work::copies || threadIdx.x % kGroupThreads == 0;
 #pragma unroll 1
-    while (works && ended == 0) work_once<beside>(place, d, parity);
+    while (works && ended == 0) work_once<other>(place, d, parity);
   }
   // The last copies land before the CTA ends.
-  if ((group == 0 ? measured : beside) == Work::copies && threadIdx.x % kGroupThreads == 0) {
+  if ((group == 0 ? measured : other) == Work::copies && threadIdx.x % kGroupThreads == 0) {
     for (uint32_t i = 0; i < kCopies; ++i) {
       while (!ptx::mbarrier_try_wait_parity(place.barriers + i * 8, parity)) {
       }
@@ -158,13 +158,13 @@ __global__ void __launch_bounds__((1 + besides) * kGroupThreads)
   keep(__float_as_uint(sum), sink);
 }
 
-template <Work measured, Work beside, int besides = 1>
+template <Work measured, Work other, int other_groups = 1>
 void add(Results& results, uint8_t* global, const uint8_t* source) {
-  const auto kernel = side_by_side<measured, beside, besides>;
+  const auto kernel = side_by_side<measured, other, other_groups>;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kSharedBytes);
   constexpr uint32_t kWarps = kGroupThreads / 32;
   const double cycles = least_cycles(1, kWarps, [&](Span* s) {
-    kernel<<<1, (1 + besides) * kGroupThreads, kSharedBytes>>>(s, global, source, nullptr);
+    kernel<<<1, (1 + other_groups) * kGroupThreads, kSharedBytes>>>(s, global, source, nullptr);
   });
   // Instructions of all four warps where they take turns, of one where each waits for its own; MMAs
   // are the warpgroup's; a round has kCopies copies.
@@ -173,13 +173,13 @@ void add(Results& results, uint8_t* global, const uint8_t* source) {
                        : measured == Work::copies ? 1.0 * kCopies * kRounds
                                                   : 1.0 * kUnrolled * kRounds * kWarps;
   results.add(std::string("contention.") + name_of(measured),
-              std::string("beside=") + (besides == 1 ? "" : "2 ") + name_of(beside),
+              std::string("beside=") + (other_groups == 1 ? "" : "2 ") + name_of(other),
               "cycles/instruction", cycles / count);
 }
 
-template <Work measured, Work... beside>
+template <Work measured, Work... other>
 void add_all(Results& results, uint8_t* global, const uint8_t* source) {
-  (add<measured, beside>(results, global, source), ...);
+  (add<measured, other>(results, global, source), ...);
 }
 
 }  // namespace

@@ -271,16 +271,16 @@ void add_begins(Results& results, const Crowd& crowd, uint32_t ctas) {
     check_cuda(cudaDeviceSynchronize(), "finish a measurement");
     std::vector<int64_t> all = begins.download();
     std::sort(all.begin(), all.end());
-    std::vector<int64_t> behind;
+    std::vector<int64_t> after;
     int64_t first = all.front(), before = first;
     for (const int64_t one : all) {
       if (one - before > kFarApart) first = one;
-      behind.push_back(one - first);
+      after.push_back(one - first);
       before = one;
     }
-    std::sort(behind.begin(), behind.end());
-    median = std::min(median, static_cast<double>(behind[behind.size() / 2]));
-    last = std::min(last, static_cast<double>(behind.back()));
+    std::sort(after.begin(), after.end());
+    median = std::min(median, static_cast<double>(after[after.size() / 2]));
+    last = std::min(last, static_cast<double>(after.back()));
   }
   const std::string parameter = crowd.name() + " ctas=" + std::to_string(ctas);
   results.add("cta_end.begin_behind_first_of_gpc_median", parameter, "cycles", median);

@@ -50,7 +50,7 @@ struct Step {
   static constexpr uint32_t kRows = rows;        ///< of a tile of C
   static constexpr uint32_t kColumns = columns;  ///< of it
   static constexpr uint32_t kStages = stages;    ///< of the ring
-  /// Warpgroups that multiply beside one that loads; 0: one does both.
+  /// Warpgroups that multiply, in addition to one that loads; 0: one does both.
   static constexpr uint32_t kConsumers = consumers;
   static constexpr bool kPersistent = persistent;  ///< as many CTAs as SMs, tiles in squares
   static constexpr uint32_t kCluster = cluster;    ///< CTAs above one another that share B's tiles
@@ -76,7 +76,7 @@ struct Tile {
   uint32_t row, column;
 };
 
-/// Tiles one behind the other; of a persistent kernel in squares, so that SMs share their operands.
+/// Tiles one after the other; in a persistent kernel in squares, so that SMs share their operands.
 template <class S>
 __device__ Tile tile_of(const Problem& problem, uint32_t number) {
   if constexpr (!S::kPersistent) return {number / problem.columns, number % problem.columns};
@@ -272,7 +272,7 @@ struct Operands {
 /// How far some elements of C are from the sum of the products, as a part of the sum of their
 /// sizes.
 double error_of(const Operands& operands) {
-  constexpr uint32_t kLook = 61;  // every so many elements
+  constexpr uint32_t kLook = 61;  // distance of the checked elements
   const std::vector<__nv_bfloat16> c = operands.c.download();
   double worst = 0;
   for (size_t i = 0; i < c.size(); i += kLook) {
@@ -311,7 +311,7 @@ void add_step(Results& results, const char* name, Operands& operands) {
               }));
 }
 
-/// All steps of the ladder; behind each one `then`.
+/// All steps of the ladder; after each one `then`.
 template <class Then>
 void climb(Results& results, Operands& operands, Then&& then) {
   const auto add = [&]<class S>(const char* name) {

@@ -1,5 +1,5 @@
 /// \file
-/// What the L2 cache gives while MMAs pull the SMs' clock down: copies of boxes that lie in it, by
+/// What the L2 cache delivers while MMAs lower the SMs' clock: copies of boxes that it holds, by
 /// cycles of the SMs and by wall time.
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Copied {
   int64_t nanoseconds;
 };
 
-/// One thread copies boxes; two warpgroups multiply `blocks` times beside it.
+/// One thread copies boxes while two warpgroups multiply `blocks` times.
 __global__ void __launch_bounds__(kMathThreads + 128)
     copy_beside(const __grid_constant__ CUtensorMap map, Copied* copied, uint32_t boxes,
                 uint32_t blocks, uint32_t data, float* sink) {
@@ -110,19 +110,19 @@ void measure_l2_clock(Results& results) {
     uint32_t blocks;  // of MMAs, which take longer than the copies
     uint32_t data;
   };
-  for (const Beside& beside : {Beside{"nothing", 0, 0}, Beside{"mmas_of_zeros", kBlocks, 0},
-                               Beside{"mmas", kBlocks, kRandom}}) {
+  for (const Beside& other : {Beside{"nothing", 0, 0}, Beside{"mmas_of_zeros", kBlocks, 0},
+                              Beside{"mmas", kBlocks, kRandom}}) {
     const std::vector<double> least = least_medians<int64_t>(
         sms, 2, 2, is_simulated() ? 2 : 7,
         [&](int64_t* copied) {
           copy_beside<<<sms, kMathThreads + 128, kSharedBytes>>>(
-              map, reinterpret_cast<Copied*>(copied), kBoxes, beside.blocks, beside.data, nullptr);
+              map, reinterpret_cast<Copied*>(copied), kBoxes, other.blocks, other.data, nullptr);
         },
         [](const int64_t* words, size_t number) {
           return std::optional<double>(static_cast<double>(words[number]));
         });
     const double bytes = 1.0 * sms * kBoxes * kBoxBytes;
-    const std::string parameter = std::string("beside=") + beside.name;
+    const std::string parameter = std::string("beside=") + other.name;
     results.add("l2_clock.copies", parameter, "bytes/cycle", bytes / least[0]);
     results.add("l2_clock.copies_by_time", parameter, "bytes/ns", bytes / least[1]);
   }

@@ -50,7 +50,7 @@ void measure_tma_throughput(Results& results);  ///< copies in flight, box width
 void measure_wgmma(Results& results);           ///< latency and interval by type, shape, place of A
 void measure_k_block(Results& results);         ///< a consumer's K block and slice, piece by piece
 void measure_math_warps(Results& results);      ///< a GEMM's math warps on one SM and on all
-void measure_behind_stores(Results& results);   ///< what waits behind stores; copies that store
+void measure_behind_stores(Results& results);   ///< what waits after stores; copies that store
 void measure_contention(Results& results);      ///< who shares the memory of an SM with whom
 void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
 void measure_sharing(Results& results);         ///< the same lines for several SMs, pauses, stores
@@ -59,24 +59,24 @@ void measure_streams(Results& results);         ///< reads, writes, copies; CTAs
 void measure_rings(Results& results);           ///< a matrix product's copies by TMA
 void measure_residents(Results& results);       ///< CTAs of one SM
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
-void measure_launch_span(Results& results);     ///< launches beside the span of their CTAs
+void measure_launch_span(Results& results);     ///< launches compared with the span of their CTAs
 void measure_first_use(Results& results);       ///< code, maps and pages that are cold
 void measure_start(Results& results);           ///< from a launch to the first copies' data
 void measure_new_code(Results& results);        ///< new code for several SMs, how a GEMM begins
 void measure_jumps(Results& results);           ///< roles that jump into new code, parameters
 void measure_cold_start(Results& results);      ///< far code, and parameters that roles read
-void measure_cta_end(Results& results);         ///< what CTAs send, begin, who follows
-void measure_few_rows(Results& results);        ///< CTAs that share an SM
-void measure_followers(Results& results);       ///< CTAs that follow others on their SMs
-void measure_clock(Results& results);           ///< the SM's clock under load
-void measure_l2_clock(Results& results);        ///< copies while MMAs pull the clock down
-void measure_narrow_stores(Results& results);   ///< tiles that threads store in small pieces
-void measure_ladder(Results& results);          ///< matrix products, one idea after the other
-void measure_large_ladder(Results& results);    ///< the same of larger matrices
-void measure_ladder_errors(Results& results);   ///< the same, held against exact sums
-void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
-void measure_tensor_core(Results& results);     ///< tcgen05: MMAs, copies, tensor memory
-void measure_mbarrier(Results& results);        ///< an operation on an mbarrier, without a loop
+void measure_cta_end(Results& results);    ///< what CTAs send, when they begin, which one follows
+void measure_few_rows(Results& results);   ///< CTAs that share an SM
+void measure_followers(Results& results);  ///< CTAs that follow others on their SMs
+void measure_clock(Results& results);      ///< the SM's clock under load
+void measure_l2_clock(Results& results);   ///< copies while MMAs pull the clock down
+void measure_narrow_stores(Results& results);  ///< tiles that threads store in small pieces
+void measure_ladder(Results& results);         ///< matrix products, one idea after the other
+void measure_large_ladder(Results& results);   ///< the same of larger matrices
+void measure_ladder_errors(Results& results);  ///< the same, held against exact sums
+void measure_teaching(Results& results);       ///< ten kernels as teaching material has them
+void measure_tensor_core(Results& results);    ///< tcgen05: MMAs, copies, tensor memory
+void measure_mbarrier(Results& results);       ///< an operation on an mbarrier, without a loop
 
 /// Keeps a GPU busy until its clock has come up; does nothing in the simulator.
 void wake_up();

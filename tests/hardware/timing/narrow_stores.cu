@@ -23,8 +23,8 @@ constexpr uint32_t kThreads = 128;
 
 /// How a tile is stored.
 enum class By {
-  columns,  ///< 2 bytes a lane, columns one behind the other: eight lanes write 16 bytes together
-  halves,   ///< 2 bytes a lane, rows one behind the other: four lanes write every second 2 bytes
+  columns,  ///< 2 bytes a lane, columns one after the other: eight lanes write 16 bytes together
+  halves,   ///< 2 bytes a lane, rows one after the other: four lanes write every second 2 bytes
   words,    ///< 4 bytes a lane, likewise: four lanes write 16 bytes together
   lines     ///< 16 bytes a lane, eight lanes write a line
 };
@@ -65,7 +65,7 @@ __device__ void store_tile(__nv_bfloat16* tile, __nv_bfloat16 value) {
   }
 }
 
-/// Each CTA stores tiles, `pause` cycles behind one another.
+/// Each CTA stores tiles, `pause` cycles after one another.
 template <By by>
 __global__ void store_tiles(Span* spans, __nv_bfloat16* c, int64_t pause) {
   __syncthreads();

@@ -389,7 +389,7 @@ void measure_registers(Results& results) {
   for (const uint32_t late : {0u, 1u}) {
     std::array<double, 2> least;
     least.fill(std::numeric_limits<double>::max());
-    double behind = least[0];
+    double after = least[0];
     for (int i = 0; i < (is_simulated() ? 1 : 7); ++i) {
       give_and_take<<<1, 384>>>(out.data(), late);
       check_cuda(cudaDeviceSynchronize(), "finish a measurement");
@@ -399,11 +399,11 @@ void measure_registers(Results& results) {
         if (static_cast<int32_t>(all[2 * warp] - given) > 0) given = all[2 * warp];
       least[0] = std::min(least[0], 1.0 * (all[3] - all[2]));
       least[1] = std::min(least[1], 1.0 * (all[9] - all[8]));
-      behind = std::min(behind, 1.0 * static_cast<int32_t>(all[9] - given));
+      after = std::min(after, 1.0 * static_cast<int32_t>(all[9] - given));
     }
     const std::string when = late == 0 ? "given before" : "given while others wait";
     results.add("new_code.step", "give registers " + when, "cycles", least[0]);
-    results.add("new_code.step", "take registers " + when, "cycles", late == 0 ? least[1] : behind);
+    results.add("new_code.step", "take registers " + when, "cycles", late == 0 ? least[1] : after);
   }
 }
 

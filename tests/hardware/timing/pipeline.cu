@@ -380,7 +380,7 @@ void measure_pipeline(Results& results) {
   add_tile(tile_copies<Asks::whole, true>, "bring_tile", "one thread");
   add_tile(tile_copies<Asks::elected, true>, "bring_tile", "elected");
 
-  const auto beside = [&](auto kernel, uint32_t copies, size_t warp) {
+  const auto alongside = [&](auto kernel, uint32_t copies, size_t warp) {
     allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kDynamicBytes);
     return cycles_of_warp(kRingWarps, warp, [&](Span* s) {
       kernel<<<1, kRingThreads, kDynamicBytes>>>(s, source.data(), copies, none);
@@ -389,11 +389,11 @@ void measure_pipeline(Results& results) {
   constexpr uint32_t kManyCopies = 512;
   add("copies_alone", "", "bytes/cycle",
       1.0 * kManyCopies * kTileBytes /
-          beside(loads_beside_copies<false>, kManyCopies, kConsumerWarps));
+          alongside(loads_beside_copies<false>, kManyCopies, kConsumerWarps));
   for (const uint32_t copies : {0u, kManyCopies}) {
     const std::string parameter = copies == 0 ? "alone" : "beside copies";
     add("rounds_of_8_loads", parameter, "cycles",
-        beside(loads_beside_copies<true>, copies, 0) / kLoadRounds);
+        alongside(loads_beside_copies<true>, copies, 0) / kLoadRounds);
   }
   DeviceBuffer<uint8_t> destination(32 * 1024);
   for (const uint32_t pitch_bytes : {16u, 1024u}) {

@@ -206,7 +206,7 @@ TEST_F(DriverApi, AGraphOfAllKindsOfNodes) {
   EXPECT_EQ(cuGraphAddMemcpyNode(&copied, graph, &stored, 1, &copy, context_),
             CUDA_ERROR_NOT_SUPPORTED);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("dependency 0 is no node of the graph"), std::string::npos);
+  EXPECT_NE(said.find("dependency 0 is not a node of the graph"), std::string::npos);
   EXPECT_NE(said.find("CUDA arrays are not supported"), std::string::npos);
   EXPECT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
   EXPECT_EQ(cuGraphDestroy(outer), CUDA_SUCCESS);
@@ -486,8 +486,8 @@ TEST_F(DriverApi, SaysWhatCannotBeLinked) {
   says(cuLinkAddFile(state, CU_JIT_INPUT_PTX, "/no/such.ptx", 0, nullptr, nullptr),
        CUDA_ERROR_FILE_NOT_FOUND, "/no/such.ptx can't be read");
   testing::internal::CaptureStderr();
-  says(add(state, CU_JIT_INPUT_FATBINARY, "no fat binary", "b.fatbin"), CUDA_ERROR_INVALID_PTX,
-       "b.fatbin is no fat binary");
+  says(add(state, CU_JIT_INPUT_FATBINARY, "not a fat binary", "b.fatbin"), CUDA_ERROR_INVALID_PTX,
+       "b.fatbin is not a fat binary");
   testing::internal::CaptureStderr();
   says(add(state, CU_JIT_INPUT_PTX, ".version 9.0\n.target sm_100a\nnonsense", "c.ptx"),
        CUDA_ERROR_INVALID_PTX, "c.ptx");

@@ -63,7 +63,7 @@ TEST(FatBinary, FindsTheMachineCodeBesideThePtx) {
   const auto beside = [](const FatBinaryBuilder& builder) {
     const std::vector<std::byte> bytes = builder.bytes();
     const auto entries = read_fat_binary(bytes, "test");
-    return machine_code_beside(entries, choose_ptx(entries, machines().front(), "test"));
+    return matching_machine_code(entries, choose_ptx(entries, machines().front(), "test"));
   };
   for (const Store store : {Store::plain, Store::lz4, Store::zstandard}) {
     const std::string found =

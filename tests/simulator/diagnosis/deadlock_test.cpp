@@ -76,7 +76,7 @@ TEST(Deadlock, LaterPhaseNamesWhoArrivedEarlierAndWhereTheyAre) {
                                "END:\n"),
                   64,
                   {"waits for phase 1 (parity 1)", "it is in phase 1: pending 1 of 1 arrival",
-                   "in this phase: nobody", "earlier phases had 1 arrival at test.ptx:",
+                   "in this phase: no arrival", "earlier phases had 1 arrival at test.ptx:",
                    "by warp 0 (last in phase 0), which now has exited"});
 }
 
@@ -97,9 +97,9 @@ TEST(Deadlock, WrongInitialPhase) {
       "  mbarrier.arrive.shared::cta.b64 _, [bar+8];\nEND:\n",
       64,
       {"2 warps of k wait in 2 roles", "[1] warp 0", "of mbarrier bar+8", "[2] warp 1",
-       "nobody has ever arrived on it; initialised by warp 0 at test.ptx:", "parity 1",
+       "no thread has ever arrived on it; initialised by warp 0 at test.ptx:", "parity 1",
        "wrong initial phase"});
-  EXPECT_NE(report.fix.find("bar+8: nobody has ever arrived"), std::string::npos) << report.fix;
+  EXPECT_NE(report.fix.find("bar+8: no thread has ever arrived"), std::string::npos) << report.fix;
 }
 
 TEST(Deadlock, TooManyBytesExpected) {
@@ -123,7 +123,7 @@ TEST(Deadlock, TooFewBytesExpected) {
                                "WAIT:\n"
                                "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
                                "  @!%p1 bra WAIT;\n"),
-                  32, {"tx-count -3072", "3072 bytes arrived that no expect_tx has announced"});
+                  32, {"tx-count -3072", "3072 bytes arrived that no expect_tx announced"});
 }
 
 TEST(Deadlock, PipelineStageIsNamed) {
@@ -284,7 +284,7 @@ TEST(Deadlock, ArrivalsOfOneInstructionAreCountedPhaseByPhase) {
                   {"in phase 0: pending 8 of 20 arrivals",
                    "12 arrivals by warp 0 at test.ptx:", "8 arrivals of 20 missing in phase 0"});
   expect_fault(FaultKind::deadlock,
-               {"it is in phase 2: pending 6 of 6 arrivals", "in this phase: nobody",
+               {"it is in phase 2: pending 6 of 6 arrivals", "in this phase: no arrival",
                 "earlier phases had 6 arrivals at test.ptx:", "by warp 0 (last in phase 1)"},
                [&] { run_body(body(6), 64, 4, hardware_settings()); });
 }
@@ -329,7 +329,7 @@ TEST(Livelock, PollingWithoutProgress) {
   const Report report =
       expect_fault(FaultKind::livelock,
                    {"livelock", "100000 cycles", "BW_SIM_LIVELOCK_CYCLES", "spins; its last test",
-                    "mbarrier bar", "pending 1 of 1 arrival", "nobody has ever arrived"},
+                    "mbarrier bar", "pending 1 of 1 arrival", "no thread has ever arrived"},
                    [&] { run_body(body, 32, 1, settings); });
   EXPECT_NE(report.where.find("test.ptx:"), std::string::npos) << report.where;
 }

@@ -190,10 +190,11 @@ TEST_P(Orders, FewerFindWhatAllFind) {
 
 /// Runs a body as in run_body and explores it; what was written.
 std::string explore_body(std::string_view body, uint32_t thread_count, uint64_t states = 100'000,
-                         uint32_t ctas = 1) {
+                         uint32_t ctas = 1, bool lanes_apart = false) {
   std::FILE* const file = std::tmpfile();
   Runner runner;
-  runner.device().observe(std::make_unique<exploration::ExplorationWatch>(states, file));
+  runner.device().observe(
+      std::make_unique<exploration::ExplorationWatch>(states, file, lanes_apart));
   auto out = runner.buffer(std::vector<uint32_t>(4));
   runner.run(synchronisation_kernel(body), grid(ctas, thread_count), out);
   std::string text(static_cast<size_t>(std::ftell(file)), '\0');
@@ -247,7 +248,7 @@ TEST(Exploration, AnOrderThatTheRunDoesNotTakeIsShown) {
   run_body(kTwoPhasesAhead, 96, 4);  // the run itself goes well
   expect_fault(
       FaultKind::contract,
-      {"a phase can complete while a wait for the one before is still to come",
+      {"a phase can complete before a wait for the previous one has been executed",
        "in an order that this run has not taken", "step by step",
        "warp 0                        test.ptx:", "1 arrival on mbarrier bar; phase 1",
        "warp 1                        test.ptx:", "1 arrival on mbarrier bar; phase 2",
@@ -331,8 +332,8 @@ TEST(Exploration, WhatACopyDoesLaterIsAStepOfItsOwn) {
       "  bra END;\n"
       "SECOND:\n  nanosleep.u32 20000;\n  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar];\nEND:\n";
   expect_fault(FaultKind::contract,
-               {"a phase can complete while a wait for the one before is still to come",
-                "warp 0's operation, later", "16 bytes of mbarrier bar have come; phase 1",
+               {"a phase can complete before a wait for the previous one has been executed",
+                "warp 0's operation, later", "16 bytes of mbarrier bar have arrived; phase 1",
                 "warp 0 at test.ptx:27: waits for phase 0"},
                [&] { explore_body(body, 64); });
 }
@@ -359,6 +360,46 @@ TEST(Exploration, LanesThatMeetHandOnWhatTheyHaveDone) {
                      lane(2) + arrive + "LEAVE:\n",
                  32);
   });
+}
+
+std::string explore_lanes(const std::string& body) {
+  return explore_body(body, 64, 100'000, 1, /*lanes_apart=*/true);
+}
+
+/// A ring of one stage for three rounds: all lanes of warp 0 wait for the stage, `meet`, and lane 0
+/// fills it; lane 0 of warp 1 takes what is there.
+std::string all_wait_one_fills(const std::string& meet) {
+  const std::string arrive = "  @%p4 mbarrier.arrive.shared::cta.b64 _, ";
+  std::string producer, consumer;
+  for (int round = 0; round < 3; ++round) {
+    const std::string number = std::to_string(round);
+    producer += wait_for("E" + number, "bar+8", (round & 1) ^ 1) + meet + arrive + "[bar];\n";
+    consumer +=
+        wait_for("F" + number, "bar", round & 1) + "  bar.warp.sync -1;\n" + arrive + "[bar+8];\n";
+  }
+  return kTwoBarriers + "  @%p3 bra CONSUMER;\n" + producer + "  bra END;\nCONSUMER:\n" + consumer +
+         "END:\n";
+}
+
+TEST(Exploration, ALaneThatFallsBehindFindsItsPhaseOvertaken) {
+  const std::string body = all_wait_one_fills("");
+  EXPECT_NE(explore_body(body, 64).find("every order ends"), std::string::npos)
+      << "lanes that waited together stay together";
+  const Report report =
+      expect_fault(FaultKind::contract,
+                   {"a phase can complete before a wait for the previous one has been executed"},
+                   [&] { explore_lanes(body); });
+  EXPECT_NE(report.fix.find("__syncwarp"), report.fix.npos) << report.fix;
+  EXPECT_NE(report.details.back().find("warp 0, lanes 1 to 31 at "), std::string::npos)
+      << report.format();
+}
+
+TEST(Exploration, LanesThatMeetAtASyncOrAnAlignedInstructionDoNotFallBehind) {
+  for (const char* const meet : {"  bar.warp.sync -1;\n", "  vote.sync.any.pred %p6, %p2, -1;\n",
+                                 "  tcgen05.wait::ld.sync.aligned;\n"}) {
+    const std::string text = explore_lanes(all_wait_one_fills(meet));
+    EXPECT_NE(text.find("every order ends"), text.npos) << meet << text;
+  }
 }
 
 TEST(Exploration, ABarrierUsedBeforeItsInitIsFound) {

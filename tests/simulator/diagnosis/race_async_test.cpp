@@ -43,7 +43,7 @@ TEST(RaceAsync, ALoadIsThereWhenItsBarrierWasWaitedFor) {
   expect_no_race(
       init() + kLoad + "@!%p0 bra MEET;\n" + wait("FULL", 0) + "MEET:\n  bar.sync 0;\n" + kRead,
       64);
-  expect_race({"bulk copy", "load", "completion was not waited for"},
+  expect_race({"bulk copy", "load", "a wait for its completion"},
               init() + kLoad + "bar.sync 0;\n" + kRead + wait("FULL", 0), 64);
 }
 
@@ -80,7 +80,7 @@ std::string reuse(const std::string& before_release, const std::string& after_ac
 
 TEST(RaceAsync, AReleasedStageNeedsAProxyFence) {
   const Report report =
-      expect_race({"bulk copy", "which the load has read", "no proxy fence", "fence.proxy.async"},
+      expect_race({"bulk copy", "which the load has read", "without a proxy fence", "fence.proxy.async"},
                   reuse("", ""), 64);
   EXPECT_NE(report.rule.find("Proxies"), std::string::npos);
   // By the reader before it releases, or by the producer after it has acquired.
@@ -88,7 +88,7 @@ TEST(RaceAsync, AReleasedStageNeedsAProxyFence) {
   expect_no_race(reuse("", "fence.proxy.async.shared::cta;"), 64);
   expect_no_race(reuse("fence.proxy.async;", ""), 64);
   // One for global memory is of no use here.
-  expect_race({"no proxy fence"}, reuse("fence.proxy.async.global;", ""), 64);
+  expect_race({"without a proxy fence"}, reuse("fence.proxy.async.global;", ""), 64);
 }
 
 TEST(RaceAsync, AStageThatWasNotReleasedIsARaceOfItsOwn) {
@@ -114,10 +114,10 @@ TEST(RaceAsync, TheSourceOfAStoreNeedsAFenceBeforeTheBarrier) {
   expect_no_race(
       store("fence.proxy.async.shared::cta;\nbar.sync 0;\n", "@%p0 cp.async.bulk.wait_group 0;"),
       64);
-  expect_race({"bulk store", "has written", "no proxy fence"},
+  expect_race({"bulk store", "has written", "without a proxy fence"},
               store("bar.sync 0;\n", "@%p0 cp.async.bulk.wait_group 0;"), 64);
   // Behind the barrier, by the writing threads: too late.
-  expect_race({"no proxy fence"},
+  expect_race({"without a proxy fence"},
               store("bar.sync 0;\n@%p1 fence.proxy.async.shared::cta;\n",
                     "@%p0 cp.async.bulk.wait_group 0;"),
               64);
@@ -209,7 +209,7 @@ TEST(RaceAsync, AnInitNeedsABarrierAndForUnitsAFence) {
   // Threads of the CTA alone need the barrier only.
   const std::string arrive = "@%p0 mbarrier.arrive.shared::cta.b64 _, [bar];\n" + wait("FULL", 0);
   expect_no_race(init("") + arrive, 64);
-  expect_race({"no synchronisation stands between the init and this use"}, R"(
+  expect_race({"no synchronisation orders this use after the init"}, R"(
   setp.eq.u32 %p0, %t, 0;
   @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
   @%p0 mbarrier.arrive.shared::cta.b64 _, [bar];
@@ -299,7 +299,7 @@ TEST(RaceAsync, AnAnswerOfLaunchControlIsWaitedForAndReleased) {
   expect_no_race(kernel(wait("FIRST", 0),
                         "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n"),
                  64);
-  expect_race({"clusterlaunchcontrol.try_cancel", "no proxy fence"}, kernel(wait("FIRST", 0), ""),
+  expect_race({"clusterlaunchcontrol.try_cancel", "without a proxy fence"}, kernel(wait("FIRST", 0), ""),
               64);
   expect_race({"clusterlaunchcontrol.try_cancel", "load"}, kernel("", fence + wait("FIRST", 0)),
               64);
@@ -532,7 +532,7 @@ END:
 )";
   };
   expect_no_race(kernel("bar.warp.sync -1;"), 64);
-  expect_race({"no synchronisation stands between the init and this use"}, kernel(""), 64);
+  expect_race({"no synchronisation orders this use after the init"}, kernel(""), 64);
 }
 
 }  // namespace

@@ -38,7 +38,29 @@ TEST(RaceGlobalClocks, WhatAnotherClusterKnowsComesHome) {
   EXPECT_EQ(other.lanes_known(1, 7), kAllLanes);
   EXPECT_EQ(other.lanes_known(2, 9), 0b111u);
   EXPECT_TRUE(other.knows_chain(3, 5));
-  EXPECT_EQ(other.foreign_lanes_known(40, 1, 7), 0u);
+}
+
+TEST(RaceGlobalClocks, SharedTablesStayApartWhereOneLearnsMore) {
+  VectorClock one;
+  for (uint64_t agent = 1; agent <= 100; ++agent) one.learn_foreign(agent, 5);
+  VectorClock two = one, three = one;
+  two.learn_foreign(7, 9);
+  three.learn_foreign(8, 6);
+  EXPECT_EQ(one.foreign(7), 5u);
+  EXPECT_EQ(three.foreign(7), 5u);
+  EXPECT_EQ(two.foreign(8), 5u);
+
+  VectorClock both = two;
+  both.join(three);
+  both.join(one);
+  EXPECT_EQ(both.foreign(7), 9u);
+  EXPECT_EQ(both.foreign(8), 6u);
+  EXPECT_EQ(both.foreign(100), 5u);
+  three.join(both);
+  three.learn_foreign(101, 1);
+  EXPECT_EQ(both.foreign(101), 0u) << "the table is shared until somebody learns more";
+  both.join(three);
+  EXPECT_EQ(both.foreign(101), 1u);
 }
 
 constexpr Party kHere{0, 0}, kPeer{0, 1}, kFar{1, 0};
@@ -124,7 +146,7 @@ bool knows(const VectorClock& clock, const Launch& earlier) {
   return clock.knows_chain(earlier->chain, earlier->clock);
 }
 
-/// Whether `later` comes after `earlier`: what it does behind its wait, if it is a launch with one.
+/// Whether `later` comes after `earlier`: what it does after its wait, if it is a launch with one.
 bool is_after(const Launch& later, const Launch& earlier) {
   later->settle();
   return knows(later->before, earlier);
@@ -148,7 +170,7 @@ TEST(RaceGlobalStreams, AreOrderedByEventsAndTheHost) {
   order.wait(b, &handles[2]);
   const Launch behind_event = order.begin(b);
   EXPECT_TRUE(is_after(behind_event, second));
-  EXPECT_FALSE(is_after(behind_event, third)) << "submitted behind the event";
+  EXPECT_FALSE(is_after(behind_event, third)) << "submitted after the event";
   EXPECT_FALSE(order.host_knows_all());
   order.host_waits_for(a);
   EXPECT_TRUE(is_after(order.begin(b), third));

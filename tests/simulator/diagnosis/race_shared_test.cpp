@@ -19,7 +19,7 @@ std::string hand_over(const std::string& between) {
 }
 
 TEST(RaceShared, TwoWarpsWithoutABarrier) {
-  expect_race({"race:", "store", "load", "no synchronisation of the two threads", "data"},
+  expect_race({"race:", "store", "load", "the two threads have not synchronised", "data"},
               hand_over(""), 64);
 }
 
@@ -354,7 +354,7 @@ TEST(RaceCluster, AStoreToAnotherCta) {
   barrier.cluster.wait;
 )";
   };
-  expect_race({"no synchronisation of the two CTAs", "CTA rank 0"}, kernel("bar.sync 0;"), 1, 2);
+  expect_race({"the two CTAs have not synchronised", "CTA rank 0"}, kernel("bar.sync 0;"), 1, 2);
   expect_no_race(kernel("barrier.cluster.arrive;\nbarrier.cluster.wait;"), 1, 2);
 }
 

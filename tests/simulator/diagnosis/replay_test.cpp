@@ -68,7 +68,7 @@ Report stopped_at(Settings chosen, const EventNumber& number) {
   chosen.until_event = number;
   Runner runner(chosen);
   return expect_fault(FaultCode::cycle_limit,
-                      {"stands before event " + number.text() + ", as BW_SIM_UNTIL_EVENT asks"},
+                      {"has stopped before event " + number.text() + ", as BW_SIM_UNTIL_EVENT requests"},
                       [&] { runner.run(kRing, grid(6, 128)); });
 }
 

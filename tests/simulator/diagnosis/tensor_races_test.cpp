@@ -322,7 +322,7 @@ TEST(TensorRaces, PairsThatDoNot) {
 }
 
 TEST(TensorRaces, APipelineThatTwoWarpsShare) {
-  // Warp 1 copies, warp 0 multiplies behind it: issued in order is enough, fences and a relaxed
+  // Warp 1 copies, warp 0 multiplies after it: issued in order is enough, fences and a relaxed
   // arrive between them.
   const auto program = [](const std::string& before, const std::string& after) {
     return Program{

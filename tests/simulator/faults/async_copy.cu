@@ -40,7 +40,7 @@ __global__ void stage_released_without_fence(const __grid_constant__ FaultArgume
   }
 }
 
-// fault 1: The fence stands behind the arrival: it comes too late.
+// fault 1: The fence follows the arrival: it comes too late.
 // expect BW-R03 at races, "warp [0-3]", "tensor"
 __global__ void fence_behind_the_release(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
@@ -93,7 +93,7 @@ __global__ void stage_released_with_fence(const __grid_constant__ FaultArguments
   }
 }
 
-// right 1: The producer fences behind its wait instead of the readers.
+// right 1: The producer fences after its wait instead of the readers.
 __global__ void producer_fences(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   __shared__ SharedMemBarrier full, empty;
@@ -140,7 +140,7 @@ __global__ void syncthreads_is_no_proxy_fence(const __grid_constant__ FaultArgum
   }
 }
 
-// fault 28: cuDNN front end 784. The threads write what TMA then stores, behind a barrier,
+// fault 28: cuDNN front end 784. The threads write what TMA then stores, after a barrier,
 // unfenced.
 // expect BW-R03 at races, "warp [0-3]", "tensor"
 __global__ void store_of_unfenced_writes(const __grid_constant__ FaultArguments args) {
@@ -154,7 +154,7 @@ __global__ void store_of_unfenced_writes(const __grid_constant__ FaultArguments 
   }
 }
 
-// fault 28: PyTorch AO 4278. The issuing thread fences behind the barrier: not the writers before
+// fault 28: PyTorch AO 4278. The issuing thread fences after the barrier: not the writers before
 // it.
 // expect BW-R03 at races, "warp [0-3]", "tensor"
 __global__ void fence_of_one_writer(const __grid_constant__ FaultArguments args) {
@@ -266,7 +266,7 @@ __global__ void one_thread_waits_for_the_copy(const __grid_constant__ FaultArgum
     load_box(box, args.in_map, full, 0);  // (1)
     full.wait(0);
   }
-  if (warp() != 0) __nanosleep(2000);  // they come behind the copy in time, and in no other way
+  if (warp() != 0) __nanosleep(2000);  // they come after the copy in time, but without an order
   args.out[thread()] = box[thread()];  // (2)
 }
 
@@ -360,7 +360,7 @@ __global__ void nobody_is_told_of_the_group(const __grid_constant__ FaultArgumen
   if (thread() == 0) ptx::bulk_wait_group<0>();
 }
 
-// right 10: The same with a barrier behind the wait.
+// right 10: The same with a barrier after the wait.
 __global__ void everybody_is_told_of_the_group(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   for (uint32_t tile = 0; tile < 2; ++tile) {
@@ -470,7 +470,7 @@ __global__ void ends_under_its_load(const __grid_constant__ FaultArguments args)
   }
 }
 
-// right 8: wait_group.read is enough before the end: only the source lies in the CTA.
+// right 8: wait_group.read is enough before the end: only the source is in the CTA.
 __global__ void ends_when_the_source_is_read(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   box[thread()] = args.in[word()];
@@ -501,7 +501,7 @@ __global__ void copy_of_unfenced_global_writes(const __grid_constant__ FaultArgu
   if (thread() < 4) args.out[thread()] = box[thread()];
 }
 
-// right 28: The same behind fence.proxy.async of global memory.
+// right 28: The same after fence.proxy.async of global memory.
 __global__ void copy_of_fenced_global_writes(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   __shared__ SharedMemBarrier full;
@@ -579,7 +579,7 @@ __global__ void cp_async_arrives_noinc(const __grid_constant__ FaultArguments ar
   args.out[thread() ^ 32] = words[thread() ^ 32];
 }
 
-// right: Without .noinc the arrival counts itself; the thread's own arrival comes besides.
+// right: Without .noinc the arrival counts itself; the thread's own arrival comes in addition.
 __global__ void cp_async_arrives_besides(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(16) uint32_t words[64];
   __shared__ SharedMemBarrier full;
@@ -643,7 +643,7 @@ __global__ void cp_async_and_an_ordinary_arrival(const __grid_constant__ FaultAr
   copy_async_wait<0>();
 }
 
-// fault 12: The box lies at a multiple of 64 bytes, where TMA wants 128.
+// fault 12: The box is at a multiple of 64 bytes, where TMA wants 128.
 // expect BW-M01 at contract, "128"
 __global__ void box_at_64_bytes(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t boxes[2 * kBoxWords];

@@ -95,7 +95,7 @@ int main_of(int argc, char** argv) {
     }
   }
   if (wanted == "--list") return 0;
-  std::fprintf(stderr, "error: '%s' is no kernel of the catalogue; --list has their names.\n",
+  std::fprintf(stderr, "error: '%s' is not a kernel of the catalogue; --list has their names.\n",
                wanted.c_str());
   return 2;
 }

@@ -161,7 +161,7 @@ __global__ void last_cta_of_plain_sums(const __grid_constant__ FaultArguments ar
 }
 
 // fault: By the ISA's words the reader needs a fence of its own.
-// expect BW-R07 at races, "no fence follows", "level: isa"
+// expect BW-R07 at races, "the reader has none", "level: isa"
 // at "// sum" "// partial sum"
 __global__ void last_cta_of_plain_sums_by_the_letter(const __grid_constant__ FaultArguments args) {
   last_cta_sums<true, false, uint32_t>(args);

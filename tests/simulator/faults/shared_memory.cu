@@ -293,7 +293,7 @@ __global__ void syncthreads_before_an_arrival(const __grid_constant__ FaultArgum
 }
 
 // fault 37: flashinfer 4533. Two pairs of warps meet at the same named barrier at the same time.
-// expect BW-N06 at contract, "barrier 1", "phase before"
+// expect BW-N06 at contract, "barrier 1", "previous phase"
 __global__ void one_barrier_for_two_pairs(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[128];
   words[thread()] = args.in[thread()];

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kLine = CodeFetch::kLineInstructions;
 constexpr CodeFetch::Rate kRate{
-    .line_cycles = 20, .way_cycles = 15, .jump_cycles = 60, .ahead_lines = 6};
+    .line_cycles = 20, .fetch_link_cycles = 15, .jump_cycles = 60, .ahead_lines = 6};
 
 /// Cycle at which a lone warp has fetched `instructions` instructions from number `begin` on.
 Cycle fetch(CodeFetch& code, uint32_t begin, uint32_t instructions, Cycle from) {
@@ -91,7 +91,7 @@ TEST(CodeFetch, AFarJumpWaitsANearOneDoesNot) {
 
 TEST(CodeFetch, NearCodePaysForJumpsOnly) {
   CodeFetch::Rate near = kRate;
-  near.line_cycles = near.way_cycles = 0;
+  near.line_cycles = near.fetch_link_cycles = 0;
   CodeFetch code(near);
   EXPECT_EQ(fetch(code, 0, 40 * kLine, 10), 10u);
   EXPECT_EQ(fetch(code, 100 * kLine, 40 * kLine, 50), 110u);
@@ -125,7 +125,7 @@ TEST(CodeFetch, WaysThatGoApartShareTheWayToTheSm) {
   EXPECT_LE(together, (kWarps * kLines + kAhead) * 15);
   // On a wide way a warp waits for its jump, and for what others fetch first of all.
   CodeFetch::Rate wide = kRate;
-  wide.way_cycles = 2;
+  wide.fetch_link_cycles = 2;
   EXPECT_LE(fetch_together(CodeFetch(wide), kWarps, kLines),
             60 + kLines * 20 + (kWarps + kAhead) * 2);
 }
@@ -145,7 +145,7 @@ TEST(SmTimes, EachSchedulersWarpsFetchTheirOwnParametersByTheWayOfCode) {
   const TimingTable& times = times_of(*find_machine("h100"));
   SmTimes sm;
   sm.is_first = true;
-  sm.code = CodeFetch({.line_cycles = 20, .way_cycles = 15});
+  sm.code = CodeFetch({.line_cycles = 20, .fetch_link_cycles = 15});
   const Cycle alone = times.constant_line_cycles;
   const auto taken = static_cast<Cycle>(15 * times.constant_way_lines);
   EXPECT_EQ(sm.constant_line(3, /*warp=*/0, 1000, times), 1000 + alone);

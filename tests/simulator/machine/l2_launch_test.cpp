@@ -61,7 +61,7 @@ class L2LaunchTest : public ::testing::Test {
   L2View& start_in(L2Launch& launch, uint64_t place) {
     return started_.emplace_back(start(launch, place))->view;
   }
-  /// Rows that lie a kilobyte apart.
+  /// Rows that are a kilobyte apart.
   static L2Rows rows_at(uint64_t address, uint64_t row_bytes, uint64_t rows) {
     return {.first = address, .row_bytes = row_bytes, .pitch_bytes = kKilobyte, .rows = rows};
   }
@@ -84,7 +84,7 @@ TEST_F(L2LaunchTest, ALineMissesOnce) {
   EXPECT_EQ(missed(*cluster, data_ + 128, 256), 128u);
   EXPECT_EQ(missed(*cluster, data_ + 200, 100), 0u);
   EXPECT_EQ(missed(*cluster, data_ + 500, 24), 24u);  // of its line, no more than was asked for
-  // Rows of a box: 64 lines that lie 1000 bytes apart.
+  // Rows of a box: 64 lines that are 1000 bytes apart.
   EXPECT_EQ(
       cluster->view.touch_rows(rows_at(data_ + kMegabyte, 128, 64), 0, L2Path::tma_load).miss_bytes,
       64u * 128);
@@ -220,7 +220,7 @@ TEST(L2CacheTest, ASideLosesMoreAndMore) {
     return static_cast<double>(lost) / static_cast<double>(pages * kL2PageLines);
   };
   EXPECT_EQ(lost_part(24), 0);
-  // The mean of two numbers by chance is below 0.4: of 7.5 megabytes too many there are 3.
+  // The mean of two random numbers is below 0.4: of 7.5 megabytes too many there are 3.
   EXPECT_NEAR(lost_part(28), 0.32, 0.05);
   EXPECT_NEAR(lost_part(31), 0.92, 0.05);
   EXPECT_EQ(lost_part(34), 1);
@@ -338,7 +338,7 @@ TEST_F(L2LaunchTest, AClusterOfOneWaveHasItsShareOfTheBandwidth) {
 constexpr uint64_t kBoxesOfAStep = 10;
 
 /// How long each of the clusters of a launch in steps waits for the last of its boxes. Cluster i
-/// reads from box `first(i)` on, `delay(i)` cycles behind the first.
+/// reads from box `first(i)` on, `delay(i)` cycles after the first.
 std::vector<Cycle> waits_of(L2Launch& launch, uint64_t data, uint64_t clusters,
                             const std::function<uint64_t(uint64_t)>& first,
                             const std::function<Cycle(uint64_t)>& delay) {
@@ -389,7 +389,7 @@ TEST_F(L2LaunchTest, SmsOfAGpcReadALineOnce) {
         },
         [&](uint64_t i) { return i / distance % members * skew; });
   };
-  // Places 8 apart lie in one GPC, those beside each other in different ones.
+  // Places 8 apart are in one GPC, adjacent ones in different GPCs.
   const Cycle alone = wait(1, 1, 0);
   EXPECT_GT(alone, 1000u);
   EXPECT_LT(wait(2, 8, 0), alone / 2);
@@ -422,12 +422,12 @@ TEST_F(L2LaunchTest, KnowsBehindTheRunWhatClustersHaveReadTogether) {
 
 TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {
   constexpr uint64_t kClusters = 132;
-  // On an H100 the pair of SMs of place 1 lies beside the GPCs and has a port of its own.
+  // On an H100 the pair of SMs of place 1 is outside of the GPCs and has a port of its own.
   constexpr uint64_t kOfLonePair = 1, kOfGpc = 4;
   cache_.write(data_, 24 * kMegabyte);
   const L2Launch::Shape shape = steps(kClusters);
   const auto waits = [&](uint64_t readers) {
-    // Of every other port's SMs so many read the same.
+    // As many SMs of every other port read the same.
     std::map<uint32_t, uint64_t> of_port;
     std::map<std::pair<uint32_t, uint64_t>, uint64_t> groups;
     std::vector<uint64_t> group_of;
@@ -512,19 +512,19 @@ TEST_F(L2LaunchTest, WhoMissesInAStepAndBehindItPauses) {
     view.touch(data_ + kilobyte * kKilobyte, kKilobyte, at, L2Path::tma_load);
   };
   read(0, 100);  // is in the cache
-  EXPECT_EQ(view.pauses_behind(), kNever);
+  EXPECT_EQ(view.pauses_after(), kNever);
   read(2000, 200);
-  EXPECT_EQ(view.pauses_behind(), 384u);  // 128 + 256
+  EXPECT_EQ(view.pauses_after(), 384u);  // 128 + 256
   read(2001, 383);
   read(1, 500);
   EXPECT_EQ(view.pauses_at(), kNever);
   read(2002, 600);
   EXPECT_EQ(view.pauses_at(), 600u);
-  EXPECT_EQ(view.pauses_behind(), 384u);
-  view.go_on();
+  EXPECT_EQ(view.pauses_after(), 384u);
+  view.resume();
   EXPECT_EQ(view.pauses_at(), kNever);
-  read(2003, 300);                        // times may go back a little,
-  EXPECT_EQ(view.pauses_behind(), 896u);  // steps not
+  read(2003, 300);                       // times may go back a little,
+  EXPECT_EQ(view.pauses_after(), 896u);  // steps not
   EXPECT_EQ(one.step_end(3967), 3968u);
   EXPECT_EQ(one.step_end(3968), 3968u + 4096u);
   EXPECT_EQ(one.step_end(3968 + 4096), 3968u + 2 * 4096u);
@@ -536,12 +536,12 @@ TEST_F(L2LaunchTest, ALittleWaitingIsNoReasonToPauseUnlessForThoseThatRunAhead) 
   shape.pauses = true;
   L2Launch one(times_, cache_, shape);
   ASSERT_TRUE(one.is_pilot(4));
-  ASSERT_FALSE(one.is_pilot(0));  // of a pair beside the GPCs
+  ASSERT_FALSE(one.is_pilot(0));  // of a pair outside of the GPCs
   ASSERT_FALSE(one.is_pilot(1));
   const auto waited_until_paused = [&](uint64_t place) {
     L2View& view = start_in(one, place);
     Cycle waited = 0;
-    for (uint64_t box = 0; view.pauses_behind() == kNever; ++box)
+    for (uint64_t box = 0; view.pauses_after() == kNever; ++box)
       waited += view.touch(data_ + box * kKilobyte, kKilobyte, 0, L2Path::tma_load).waited;
     return waited;
   };
@@ -560,7 +560,7 @@ TEST_F(L2LaunchTest, WhoMayDriveSomethingOutPauses) {
     L2Launch one(times_, fresh, shape);
     L2View& view = start_in(one, 1);
     view.touch(data_, kBytes, 0, L2Path::tma_load);
-    return view.pauses_behind() != kNever;
+    return view.pauses_after() != kNever;
   };
   EXPECT_FALSE(pauses(43 * kMegabyte));  // 100 times 64 KB fit
   EXPECT_TRUE(pauses(44 * kMegabyte));

@@ -24,7 +24,7 @@ const TimingTable& times() { return times_of(*find_machine("h100")); }
 /// What reaches the cache of a byte that is read together with another one then: SMs drift apart.
 double left(double at) { return 1 - merged_part(times(), at); }
 
-/// A launch whose clusters begin then, and take so many times as long as alone.
+/// A launch whose clusters begin then, and take this factor longer than alone.
 LaunchTime launch(const std::vector<double>& begins, double longer = 1) {
   LaunchTime time;
   for (const double begin : begins)
@@ -38,7 +38,7 @@ std::vector<double> parts(const LaunchReads& reads, const LaunchTime& time) {
       std::vector(time.lives.size(), DemandProfile{.duration = kDuration, .intervals = {}}));
 }
 
-/// Each cluster reads the same, so many cycles from its start.
+/// Each cluster reads the same, this many cycles after its start.
 LaunchReads same(uint64_t clusters, uint64_t resident, Cycle at) {
   LaunchReads reads(clusters, resident);
   for (uint64_t i = 0; i < clusters; ++i) reads.add(i, {{.key = kKey, .at = at, .bytes = kBytes}});
@@ -58,7 +58,7 @@ TEST(LaunchReads, WhoAsksWhileLinesAreOnTheirWayGetsThem) {
 }
 
 TEST(LaunchReads, TheFirstOfManySetsTheTime) {
-  // They come one behind the other: each third one is too late for the one before it that asked.
+  // They come one after the other: each third one is too late for the previous request.
   const auto apart = 0.4 * static_cast<double>(times().l2_merge_cycles);
   std::vector<double> begins;
   for (int i = 0; i < 9; ++i) begins.push_back(i * apart);
@@ -86,7 +86,7 @@ TEST(LaunchReads, EachWaveHasItsOwnPart) {
   LaunchReads reads = same(4, 2, 0);
   const double first = (1 + left(0)) / 2;
   EXPECT_EQ(parts(reads, launch({0, 0, 2500, 4000})), (std::vector<double>{first, first, 1, 1}));
-  // The second wave reads something else besides.
+  // The second wave reads something else in addition.
   for (const uint64_t cluster : {2, 3})
     reads.add(cluster, {{.key = kKey + cluster, .at = 10, .bytes = 3 * kBytes}});
   const std::vector<double> found = parts(reads, launch({0, 0, 2500, 2500}));
@@ -101,8 +101,8 @@ TEST(LaunchReads, AWaveWhoseLinesAreOnTheirWayReadsFew) {
 }
 
 TEST(LaunchReads, WhoFollowsGoesAnywhere) {
-  // The places of a wave lie in eight GPCs one after the other. Eight neighbours that read the same
-  // meet nobody at first; later a third meets another one there by chance.
+  // The places of a wave are in eight GPCs one after the other. Eight neighbours that read the same
+  // share a GPC with no other at first; later a third of them do, at random.
   constexpr uint64_t kResident = 128, kNeighbours = 8;
   LaunchReads reads(2 * kResident, kResident);
   LaunchTime time;

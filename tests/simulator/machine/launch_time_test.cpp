@@ -26,7 +26,7 @@ constexpr auto kHbm = static_cast<size_t>(Resource::hbm_bytes);
 /// Steps of the simulation are 32 cycles or longer.
 constexpr double kStepError = 64;
 
-/// One CTA that wants so much of a resource in each of its intervals.
+/// One CTA that requests this amount of a resource in each of its intervals.
 DemandProfile cluster(size_t resource, const std::vector<float>& amounts) {
   DemandProfile profile{
       .duration = amounts.size() * kInterval, .interval = kInterval, .intervals = {{}}};
@@ -75,7 +75,7 @@ TEST(LaunchTime, WhoWantsLessThanHisPartIsNotSlowedDown) {
 
 TEST(LaunchTime, ABurstTakesLongerAndWhatFollowsComesLater) {
   std::vector<float> amounts(16, 0);
-  amounts[3] = 2.0F * 50 * kInterval;  // twice what the memory can do meanwhile
+  amounts[3] = 2.0F * 50 * kInterval;  // twice what the memory can do in that time
   EXPECT_NEAR(cycles({cluster(kHbm, amounts)}, machine(8, 8)), 17 * kInterval, kStepError);
   EXPECT_NEAR(cycles({cluster(kHbm, amounts), cluster(kHbm, amounts)}, machine(8, 8)),
               19 * kInterval, kStepError);
@@ -139,14 +139,14 @@ TEST(LaunchTime, CopiesComeLaterTheMoreIsRead) {
   // u).
   EXPECT_NEAR(cycles_of(1), kAlone * (1 + 0.1 / 3), 0.01 * kAlone);
   EXPECT_NEAR(cycles_of(2), kAlone * 1.09, 0.01 * kAlone);
-  // Copies of a ring that lie there for longer than they come later hold nobody up.
+  // Copies of a ring whose delay is less than their lead delay no cluster.
   DemandProfile early = steady(kL2, 25, 64);
   early.early.assign(64, 400);
   EXPECT_NEAR(cycles({early, early}, capacity), kAlone, 2 * kStepError);
 }
 
 TEST(LaunchTime, ABurstIsNoQueue) {
-  // Of 64 intervals it reads in one, all that the chip gives meanwhile.
+  // In one of 64 intervals it reads all that the chip delivers in that time.
   LaunchCapacity capacity = machine(8, 8);
   capacity.l2_queue_cycles = 60;
   capacity.copy_cycles = 600;
@@ -171,7 +171,7 @@ TEST(LaunchTime, TellsWhenAndWhereClustersWere) {
   // The third one takes the place of the first.
   EXPECT_NEAR(time.lives[2].begin, 4 * kInterval + 500, kStepError);
   EXPECT_EQ(time.lives[2].port, 3u);
-  // Where nobody is in anybody's way, too.
+  // Without contention, too.
   capacity.a_cycle[kL2] = capacity.a_cycle[kWrites] = capacity.a_cycle[kHbm] =
       std::numeric_limits<float>::infinity();
   capacity.begins = {0, 700};
@@ -186,7 +186,7 @@ TEST(LaunchTime, CtasOfAnSmTakeTurns) {
   const std::vector two = {steady(kTensor, 1, 8), steady(kTensor, 1, 8)};
   EXPECT_NEAR(cycles(two, machine(2, 1)), 2 * 8 * kInterval, kStepError);
   EXPECT_NEAR(cycles({two[0], steady(kSlots, 4, 8)}, machine(2, 1)), 8 * kInterval, kStepError);
-  // On two SMs nobody is in anybody's way.
+  // On two SMs there is no contention.
   EXPECT_NEAR(cycles(two, machine(2, 2)), 8 * kInterval, kStepError);
   // Three slots of four each: together half as many again as there are.
   EXPECT_NEAR(cycles({steady(kSlots, 3), steady(kSlots, 3)}, machine(2, 1)), 1.5 * 16 * kInterval,
@@ -220,7 +220,7 @@ TEST(LaunchTime, ClustersThatDoNotFitFollowInWaves) {
   capacity.turnover = 500;
   EXPECT_EQ(launch_time(std::vector(5, steady(kSlots, 1)), capacity).cycles,
             (3 * 16 * kInterval) + (2 * 500));
-  // The one behind a short one begins early.
+  // The one after a short one begins early.
   const std::vector mixed = {steady(kSlots, 1, 4), steady(kSlots, 1, 16), steady(kSlots, 1, 4)};
   EXPECT_EQ(launch_time(mixed, capacity).cycles, 16 * kInterval);
 }

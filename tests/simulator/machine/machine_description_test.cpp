@@ -141,7 +141,7 @@ TEST(Machine, RefusesWhatOnlyAnotherHas) {
   Settings settings = test_settings();
   settings.machine = find_machine("h100");
   expect_fault(FaultKind::unsupported,
-               {"tcgen05.relinquish_alloc_permit", "no instruction of the machine h100"},
+               {"tcgen05.relinquish_alloc_permit", "not an instruction of the machine h100"},
                [&] { Runner(settings).run(text, threads(32)); });
 }
 
@@ -154,7 +154,7 @@ TEST(Machine, AHopperHasNoWideIm2col) {
   Settings settings = test_settings();
   settings.machine = find_machine("h100");
   const std::array<std::byte, 128> map{};
-  expect_fault(FaultKind::unsupported, {".im2col::w` is no instruction of the machine h100"},
+  expect_fault(FaultKind::unsupported, {".im2col::w` is not an instruction of the machine h100"},
                [&] { Runner(settings).run(text, threads(1), map); });
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// Shared memory that nothing has written: what is tracked, what is a fault, and what is none.
+/// Shared memory that nothing has written: what is tracked, what is a fault, and what is not.
 #include "common/simulator/machine/shared_contents.hpp"
 
 #include <algorithm>
@@ -103,11 +103,11 @@ Report run_tile(const std::string& body, bool faults, const Settings& settings =
 
 TEST(SharedNeverWritten, UsingWhatWasLoadedIsTheFault) {
   const std::string load = "  ld.shared.u32 %w, [%own+64];\n";
-  run_tile(load, false);  // half of the lanes read what nobody wrote, and nobody uses it
+  run_tile(load, false);  // half of the lanes read unwritten bytes, and nothing uses them
   const Report report = run_tile(load + "  add.u32 %v, %v, %w;\n", true);
   EXPECT_NE(report.what.find("4 bytes"), std::string::npos) << report.what;
   EXPECT_NE(report.what.find("tile+128"), std::string::npos) << report.what;
-  // Who loaded it, and who has written the bytes beside it.
+  // The load, and the writer of the adjacent bytes.
   ASSERT_EQ(report.places.size(), 3u) << report.format();
   EXPECT_EQ(report.places[1].opcode, "ld.shared.u32");
   EXPECT_EQ(report.places[2].opcode, "st.shared.u32");

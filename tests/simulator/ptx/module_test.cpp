@@ -392,7 +392,7 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
   std::string many = "_Z6kernelI";
   for (int i = 0; i < 60; ++i) many += "Li7E";
   EXPECT_EQ(readable_name(many + "Evi"), "kernel<...>");
-  // Operators are no brackets; what stands behind them may be.
+  // Operators are not brackets; what follows them may be.
   const std::string long_list = "I" + std::string(130, 'f') + "E";
   EXPECT_EQ(readable_name("_ZN1SltI5tuple" + long_list + "EEvT_"), "S::operator< <tuple<...>>");
   EXPECT_EQ(readable_name("_ZN1SptI5tuple" + long_list + "EEvT_"), "S::operator-><tuple<...>>");

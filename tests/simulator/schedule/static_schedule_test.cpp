@@ -492,7 +492,7 @@ TEST(StaticSchedule, AddressesInSharedMemoryAreComputedAgainInOuterLoops) {
   EXPECT_EQ(slots_of_sum("inner:\n@%p2 bra inner;\n"), 24 + 4 + 1);
   EXPECT_EQ(
       slots_of_sum("inner:\nmbarrier.test_wait.shared.b64 %p2, [%r3], %rd1;\n@%p2 bra inner;\n"), 0)
-      << "a loop that waits is none";
+      << "a loop that waits is not one";
 }
 
 TEST(StaticSchedule, ALoadedValueIsAwaitedInALaterBlock) {

@@ -110,12 +110,12 @@ TEST(AsyncStore, Faults) {
            operands + ";\n" + cluster_sync();
   };
   expect_copy_fault(
-      {"the data goes to CTA rank 1, the mbarrier lies in CTA rank 0", "(PTX ISA, \"st.async\")"},
+      {"the data goes to CTA rank 1, the mbarrier is in CTA rank 0", "(PTX ISA, \"st.async\")"},
       one("[%r10], 1, [%r2]"), nullptr, 2);
   expect_copy_fault({"misaligned"}, one("[%r10+2], 1, [%r11]"), nullptr, 2);
-  expect_copy_fault({"does not lie in shared memory", "st.async"},
+  expect_copy_fault({"is not in shared memory", "st.async"},
                     "  @%p0 st.async.mbarrier::complete_tx::bytes.u32 [%rd2], 1, [%r2];\n");
-  expect_copy_fault({"does not lie in global memory"},
+  expect_copy_fault({"is not in global memory"},
                     "  cvt.u64.u32 %rd10, %r1;\n  @%p0 st.async.release.gpu.u32 [%rd10], 1;\n");
 }
 
@@ -143,7 +143,7 @@ TEST(BulkZero, FillsARegionOfSharedMemory) {
 TEST(BulkZero, Faults) {
   expect_copy_fault({"a region of 12 bytes", "(PTX ISA, \"st.bulk\")"},
                     "  @%p0 st.bulk.shared::cta [%r1], 12, 0;\n");
-  expect_copy_fault({"does not lie in shared memory"}, "  @%p0 st.bulk [%rd2], 16, 0;\n");
+  expect_copy_fault({"is not in shared memory"}, "  @%p0 st.bulk [%rd2], 16, 0;\n");
   expect_fault(FaultKind::unsupported, {"fills with another value than 0"}, [] {
     CopyRun run;
     run.run("  st.bulk.shared::cta [%r1], 16, 1;\n");

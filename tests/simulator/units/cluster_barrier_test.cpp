@@ -182,10 +182,10 @@ TEST(RemoteMbarrierFault, InitAndTryCancelInAnotherCta) {
       "  mov.u32 %r21, data;\n  cvt.u64.u32 %rd5, %r21;\n  cvta.shared.u64 %rd5, %rd5;\n"
       "  mapa.u64 %rd6, %rd5, 1;\n";
   const std::string end = "  barrier.cluster.arrive;\n  barrier.cluster.wait;\n";
-  expect_fault(FaultKind::contract, {"mbarrier lies in CTA rank 1", "rank 0"}, [&] {
+  expect_fault(FaultKind::contract, {"mbarrier is in CTA rank 1", "rank 0"}, [&] {
     run_cluster(kInitAndSync + remote + "  mbarrier.init.b64 [%rd6], 1;\n" + end, 2, 1, 2);
   });
-  expect_fault(FaultKind::contract, {"lies in CTA rank 1", ".shared::cta window"}, [&] {
+  expect_fault(FaultKind::contract, {"is in CTA rank 1", ".shared::cta window"}, [&] {
     run_cluster(kInitAndSync + remote +
                     "  clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 "
                     "[%rd6], [%rd5];\n" +

@@ -30,7 +30,7 @@ TEST(BulkFault, Mbarrier) {
   expect_copy_fault({"no mbarrier is initialised", "mbarrier.init"},
                     bulk_load("[%r1], [%rd3], 16, [%r1]"));
   expect_copy_fault(
-      {"the data goes to CTA rank 0, the mbarrier lies in CTA rank 1"},
+      {"the data goes to CTA rank 0, the mbarrier is in CTA rank 1"},
       "  setp.eq.and.u32 %p0, %r3, 0, %p0;\n  mapa.shared::cluster.u32 %r4, %r2, 1;\n" +
           bulk_load("[%r1], [%rd3], 16, [%r4]"),
       nullptr, 2);
@@ -127,12 +127,12 @@ std::string store_2d(const std::string& coordinates) {
 }
 
 TEST(TensorFault, TheMap) {
-  expect_copy_fault({"no tensor map"}, load_2d("0, 0"));
+  expect_copy_fault({"aren't a tensor map"}, load_2d("0, 0"));
   const MapArguments map = CopyRun::plain_map(0);
   expect_copy_fault({"misaligned", "64"}, "  add.u64 %rd1, %rd1, 32;\n" + load_2d("0, 0"), &map);
   expect_copy_fault({"not in parameter, constant or global memory"},
                     "  cvt.u64.u32 %rd1, %r1;\n" + load_2d("0, 0"), &map);
-  expect_copy_fault({"no tensor map"}, "  prefetch.tensormap [%rd1];\n");
+  expect_copy_fault({"aren't a tensor map"}, "  prefetch.tensormap [%rd1];\n");
 }
 
 TEST(TensorFault, RankMismatch) {
@@ -186,7 +186,7 @@ TEST(TensorFault, CtaGroup) {
   const MapArguments map = CopyRun::plain_map(0);
   const std::string to_rank_0 = "  and.b32 %r4, %r2, 0xFEFFFFFF;\n";
   expect_copy_fault(
-      {"the data goes to CTA rank 1, the mbarrier lies in CTA rank 0", ".cta_group::2"},
+      {"the data goes to CTA rank 1, the mbarrier is in CTA rank 0", ".cta_group::2"},
       to_rank_0 + load_2d("0, 0", "%r1", "%r4"), &map, 2);
   const std::string pair_load =
       "  @%p0 "

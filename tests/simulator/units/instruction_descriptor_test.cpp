@@ -140,7 +140,7 @@ void compare(uint32_t descriptor, const MmaForm& form, uint32_t& legal) {
 TEST(InstructionDescriptor, LegalOnesAreThoseOfTheTables) {
   std::mt19937 random(5);
   for (const MmaForm& form : forms()) {
-    // A legal one of this form, found by chance among descriptors with few bits by chance.
+    // A legal one of this form, found at random among descriptors with few random bits.
     std::vector<uint32_t> bases;
     for (uint32_t m = 0; m < 32; ++m)
       for (const uint32_t n : {8u, 16u, 32u})
@@ -156,7 +156,7 @@ TEST(InstructionDescriptor, LegalOnesAreThoseOfTheTables) {
     for (const uint32_t base : bases) {
       compare(base, form, legal);
       for (uint32_t bit = 0; bit < 32; ++bit) compare(base ^ 1u << bit, form, legal);
-      // All values of each field, and pairs of bits by chance.
+      // All values of each field, and random pairs of bits.
       for (uint32_t n = 0; n < 64; ++n) compare((base & ~(63u << 17)) | n << 17, form, legal);
       for (uint32_t m = 0; m < 32; ++m) compare((base & ~(31u << 24)) | m << 24, form, legal);
       for (uint32_t code = 0; code < 64; ++code)

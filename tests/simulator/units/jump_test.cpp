@@ -76,7 +76,7 @@ TEST(IndirectCall, ANumberThatIsNoFunctionIsAFault) {
                {"a call through a register that holds 0x1234", "(PTX ISA, \"call\")"},
                [] { (void)run(caller("mov.u64 %f, 0x1234;")); });
   // This call can't reach a function with other parameters.
-  expect_fault(FaultKind::contract, {"none of the module's functions with these parameters"},
+  expect_fault(FaultKind::contract, {"isn't one of the module's functions with these parameters"},
                [] { (void)run(caller("mov.u64 %f, nothing;")); });
 }
 

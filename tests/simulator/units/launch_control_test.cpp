@@ -184,7 +184,7 @@ TEST(LaunchControlFault, AddressesOutsideTheOwnCta) {
     run_body("  mbarrier.init.shared::cta.b64 [%r1], 1;\n  " + kTryCancel + "[data+8], [%r1];\n", 1,
              1);
   });
-  expect_fault(FaultKind::contract, {"no initialised mbarrier"}, [] {
+  expect_fault(FaultKind::contract, {"no mbarrier is initialised"}, [] {
     run_body("  " + kTryCancel + "[data], [%r1];\n  nanosleep.u32 3000;\n", 1, 1);
   });
 }

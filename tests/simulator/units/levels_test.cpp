@@ -126,7 +126,7 @@ TEST(Levels, AStoreBeforeTheWaitReadsTheRegister) {
 }
 
 TEST(Levels, AReadInTheNextRoundOfALoop) {
-  // The load stands at the end of the loop, its reader at the beginning: only the second round's
+  // The load is at the end of the loop, its reader at the beginning: only the second round's
   // read comes too early.
   expect_late_read(
       "add.u32",
@@ -227,7 +227,7 @@ TEST(Levels, LanesThatComeToAnAlignedInstructionBySeveralEdges) {
   // Some pass it by.
   const std::string some = "  setp.ge.u32 %p1, %r0, 16;\n  @%p1 bra DONE;\n";
   for (const uint64_t seed : {0u, 1u, 2u})
-    expect_isa_fault({"under divergence", "the warp has parted at"},
+    expect_isa_fault({"under divergence", "the warp diverged at"},
                      [&] { run_body(by_two_edges(some), 32, 1, test_settings(seed)); });
   // Some exit instead.
   const std::string gone = "  setp.ge.u32 %p1, %r0, 16;\n  @%p1 bra GONE;\n";

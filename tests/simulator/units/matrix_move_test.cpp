@@ -204,7 +204,7 @@ TEST(MatrixMove, Faults) {
                                    "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%r0};"})
       expect_fault(FaultKind::contract, {"shared memory access", "out of bounds"},
                    [&] { (void)run_kernel(std::string(kFill) + wrong + move, tile()); });
-  expect_fault(FaultKind::contract, {"does not lie in shared memory"}, [] {
+  expect_fault(FaultKind::contract, {"is not in shared memory"}, [] {
     (void)run_kernel(std::string(kFill) + "ldmatrix.sync.aligned.m8n8.x1.b16 {%r0}, [%in];",
                      tile());
   });

@@ -17,12 +17,12 @@ void expect_contract(const std::string& body, const std::vector<std::string>& pa
 }
 
 TEST(MbarrierFault, NotInitialised) {
-  expect_contract(kArrive, {"no initialised mbarrier at bar", "mbarrier.init"});
+  expect_contract(kArrive, {"no mbarrier is initialised at bar", "mbarrier.init"});
   expect_contract("  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n",
-                  {"no initialised mbarrier at bar"});
-  expect_contract("  mbarrier.inval.shared::cta.b64 [%r1];\n", {"no initialised mbarrier"});
+                  {"no mbarrier is initialised at bar"});
+  expect_contract("  mbarrier.inval.shared::cta.b64 [%r1];\n", {"no mbarrier is initialised"});
   expect_contract("  mbarrier.expect_tx.shared::cta.b64 [%r1+8], 4;\n",
-                  {"no initialised mbarrier at bar+8"});
+                  {"no mbarrier is initialised at bar+8"});
 }
 
 TEST(MbarrierFault, UseAfterInval) {

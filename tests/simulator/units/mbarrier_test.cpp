@@ -270,7 +270,7 @@ TEST(MbarrierWait, LimitOfAWaitThatIsOverDoesNotProlongTheKernel) {
   const Cycle cycles = runner.run(synchronisation_kernel(body), threads(64), out).cycles;
   EXPECT_EQ(out[0], 1u);
   EXPECT_GT(cycles, 900u);
-  EXPECT_LT(cycles, 10000u) << "the limit counted, though nobody waited any more";
+  EXPECT_LT(cycles, 10000u) << "the limit counted, though no thread waited any more";
 }
 
 TEST(MbarrierWait, TryWaitByStateTakesATimeHint) {

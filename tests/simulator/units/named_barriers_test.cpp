@@ -81,8 +81,8 @@ TEST(NamedBarrier, TwoGroupsOfWarpsWithOneNumber) {
   };
   const Report report =
       expect_fault(FaultKind::contract,
-                   {"arrives at barrier 1 and has learned nothing of other warps since phase 0",
-                    "arrived in the phase before: warp 0 at test.ptx:", "barriers of their own"},
+                   {"arrives at barrier 1 and has not synchronised with other warps since",
+                    "arrived in the previous phase: warp 0 at test.ptx:", "barriers of their own"},
                    [&] { run_body(body(""), 128, 1); });
   EXPECT_EQ(report.code, FaultCode::barrier_shared);
   // What a warp reads by strong operations, and where it waits, may have told it.
@@ -99,7 +99,7 @@ TEST(NamedBarrier, TwoGroupsOfWarpsWithOneNumber) {
 
 TEST(NamedBarrier, AThirdWarpTakesAnothersPlace) {
   // Warps 0 and 1 are meant to meet; warp 2 completes the phase in the place of warp 1.
-  expect_fault(FaultKind::contract, {"warp 1 arrives at barrier 1", "phase before: warp 2"}, [] {
+  expect_fault(FaultKind::contract, {"warp 1 arrives at barrier 1", "previous phase: warp 2"}, [] {
     run_body(branches(1, "  bar.sync 1, 64;\n",
                       "  setp.eq.u32 %p2, %r7, 1;\n  @%p2 nanosleep.u32 3000;\n"
                       "  bar.arrive 1, 64;\n"),

@@ -178,7 +178,7 @@ TEST(Tcgen05Alloc, ClustersThatWaitForEachOtherAcrossSms) {
 
 TEST(Tcgen05Alloc, APairWaitsForThePeer) {
   expect_fault(FaultKind::deadlock,
-               {"tcgen05.alloc", "its peer, CTA rank 1, has not come to its tcgen05.alloc"}, [] {
+               {"tcgen05.alloc", "its peer, CTA rank 1, has not reached its tcgen05.alloc"}, [] {
                  (void)run("  @%p1 bra DONE;\n  setp.ne.u32 %p2, %cta, 0;\n  @%p2 bra WAIT;\n" +
                                alloc("slot", 32, 2) +
                                "WAIT:\n  barrier.cluster.arrive;\n  barrier.cluster.wait;\nDONE:\n",

@@ -135,7 +135,7 @@ TEST(Tcgen05Faults, PlacesInTensorMemory) {
   changed.issue =
       "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], [%tmem], %b, %idesc, %enable;\n";
   changed.idesc |= 1u << 15;
-  expect_contract({"A is MN-major, but A lies in Tensor Memory"}, changed);
+  expect_contract({"A is MN-major, but A is in Tensor Memory"}, changed);
 }
 
 TEST(Tcgen05Faults, Commit) {

@@ -195,7 +195,7 @@ TEST(Tcgen05Lifetime, LeakInOneCtaOfAPair) {
 TEST(Tcgen05Lifetime, OneLaneDeallocatesAfterTheOthersHaveEnded) {
   const Parts parts{"  @!%lane0 ret;\n" + dealloc()};
   const Report report =
-      expect_fault(FaultKind::contract, {"only the lanes 0x00000001 of the warp are there"},
+      expect_fault(FaultKind::contract, {"only the lanes 0x00000001 of the warp are live"},
                    [&] { run(parts); });
   EXPECT_EQ(report.code, FaultCode::warp_exited_early);
   EXPECT_TRUE(report.hardware_accepts);

@@ -306,7 +306,7 @@ TEST(Tcgen05LoadStoreFaults, ReducingLoadsNeedAnotherMachine) {
   for (const std::string form : {"32x32b.x2.min.f32 {%d0, %d1}, %v, [%taddr]",
                                  "32x32b.x2.max.abs.NaN.f32 {%d0, %d1}, %v, [%taddr]",
                                  "16x32bx2.x2.max.s32 {%d0, %d1}, %v, [%taddr], 16"})
-    expect_fault(FaultKind::unsupported, {"tcgen05.ld.red", "no instruction of sm_100a", "sm_103a"},
+    expect_fault(FaultKind::unsupported, {"tcgen05.ld.red", "not an instruction of sm_100a", "sm_103a"},
                  [&] { (void)run("  tcgen05.ld.red.sync.aligned." + form + ";\n", 0, 4, 2); });
 }
 

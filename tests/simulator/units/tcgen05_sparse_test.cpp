@@ -238,7 +238,7 @@ TEST(Tcgen05Sparse, HardwareTakesTheIndexOfAChunkOfZeros) {
       expect_fault(FaultKind::contract, {"0b0101"}, [&] { run(u, hardware); }).hardware_accepts);
 }
 
-/// Only elements that the metadata names take part, whatever stands at the others.
+/// Only elements that the metadata names take part, whatever the others hold.
 TEST(Tcgen05Sparse, ElementsOfBThatAreNotNamedDoNotCount) {
   // 0x3f3f is a bf16 near 1; 0x7f80 is infinity, at k = 0 of column 0 of B.
   Uniform u{.idesc = kBf16Descriptor, .special_b = 0x7f80};

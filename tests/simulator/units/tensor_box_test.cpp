@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kChunk = 16, kLine = 128;
 constexpr std::byte kPoison{0xee};
 
-/// The tables of "Swizzling modes": which 16-byte element of a 128-byte line lies at each place.
+/// The tables of "Swizzling modes": which 16-byte element of a 128-byte line is at each place.
 constexpr uint8_t kTable32[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}};
 constexpr uint8_t kTable64[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
                                     {1, 0, 3, 2, 5, 4, 7, 6},
@@ -32,7 +32,7 @@ constexpr uint8_t kTableAtom32[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
                                         {6, 7, 4, 5, 2, 3, 0, 1}};
 constexpr uint8_t kTableAtom64[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 0, 1, 2, 3}};
 
-/// Where the byte that an unswizzled layout has at `address` lies.
+/// The address of the byte that an unswizzled layout has at `address`.
 uint32_t swizzled(TensorMapSwizzle swizzle, uint32_t address) {
   const uint32_t line = address / kLine, chunk = address % kLine / kChunk;
   const auto place_of = [&](const auto& table) {
@@ -378,7 +378,7 @@ TEST(TensorBox, InterleavedBoxesTakeEveryNthPixelInsideOfTheTensor) {
     std::mt19937 random(p.step);
     for (std::byte& byte : c.global) byte = static_cast<std::byte>(random());
     const TensorBox box = box_of(c);
-    // What lies in shared memory, chunk by chunk, and where in the tensor; -1: outside.
+    // The contents of shared memory, chunk by chunk, as positions in the tensor; -1: outside.
     std::vector<int64_t> places;
     const uint32_t columns = (16 + p.step - 1) / p.step;
     for (int32_t row = p.row; row < p.row + 2; ++row)

@@ -112,7 +112,7 @@ TEST(TensorMapReplace, InGlobalMemory) {
 
 TEST(TensorMapReplace, Faults) {
   const MapArguments map = CopyRun::plain_map(0);
-  expect_copy_fault({"the 128 bytes are no tensor map", "(PTX ISA, \"tensormap.replace\")"},
+  expect_copy_fault({"the 128 bytes aren't a tensor map", "(PTX ISA, \"tensormap.replace\")"},
                     "  @%p0 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r1], 2;\n");
   expect_copy_fault({"the value of .box_dim is 257; it must be 1 to 256"},
                     in_shared(replace_one("box_dim", "0, 257")), &map);
@@ -137,7 +137,7 @@ TEST(TensorMapReplace, AMapThatCannotBeIsNamedWhereItIsUsed) {
       "[%r1], [%rd11, {0, 0}], [%r2];\n" +
       wait_for_bar();
   expect_fault(FaultKind::contract,
-               {"tensormap.replace has made a map that cannot be", "globalStrides[0] is 120",
+               {"tensormap.replace has made an invalid map", "globalStrides[0] is 120",
                 "(PTX ISA, \"tensormap.replace\")"},
                [&] { run.run(body, CopyRun::plain_map(run.in.address()).encode()); });
 }

@@ -175,7 +175,7 @@ TEST(Wgmma, AWaitIsForWhatWasCommittedBefore) {
 
 TEST(Wgmma, NoFence) {
   const Report report =
-      expect_fault(FaultKind::contract, {"register %d0 was written, and no wgmma.fence stands"},
+      expect_fault(FaultKind::contract, {"register %d0 was written, and no wgmma.fence separates"},
                    [] { run({.fence = ""}); });
   EXPECT_TRUE(report.hardware_accepts);
   EXPECT_EQ(run({.fence = ""}, hopper_settings(Strictness::hardware)),

@@ -163,4 +163,4 @@ def check(root, exercise, tools, on_progress=None):
                            "974",
                            "      waits for phase 3 (parity 1) of mbarrier bw::full+16; it is in "
                            "phase 3: pending 1 of 1 arrivals, tx-count 0"),
-                   notes=("Only what stands between the marks is checked.",), **common)
+                   notes=("Only the lines between the marks are checked.",), **common)

@@ -31,7 +31,7 @@ void* address_of(Function* function) {
 void* any_entry_point(std::string_view symbol) {
   if (symbol == "cuGetExportTable") return address_of(cuGetExportTable);
   void* const found = find_entry_point(symbol);
-  // As a driver does: who asks for all functions may never call this one.
+  // As a driver does: a program that requests all functions may never call this one.
   return found != nullptr ? found : find_missing_entry_point(symbol);
 }
 

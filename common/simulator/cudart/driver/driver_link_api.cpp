@@ -144,7 +144,7 @@ BW_CUDART_API CUresult cuLinkComplete(CUlinkState state, void** cubin, size_t* b
     }
     live.text = linked_text(live.inputs);
     *cubin = live.text.data();
-    if (bytes != nullptr) *bytes = live.text.size() + 1;  // with the zero byte behind it
+    if (bytes != nullptr) *bytes = live.text.size() + 1;  // with the zero byte after it
     return cudaSuccess;
   });
 }

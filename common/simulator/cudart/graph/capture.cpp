@@ -153,7 +153,7 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t* graph) {
     }
     if (capture->origin != stream) {
       explain(FaultCode::call_capture, "cudaStreamEndCapture",
-              "the capture was begun on another stream and ends there");
+              "the capture began on another stream and must end there");
       capture->invalid = true;
       return cudaErrorStreamCaptureUnmatched;
     }
@@ -172,7 +172,7 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t* graph) {
     if (!all_joined) {
       explain(FaultCode::call_capture, "cudaStreamEndCapture",
               "a stream that joined the capture has work that the first stream does not wait for; "
-              "record an event behind it and let the first stream wait for it");
+              "record an event after it and let the first stream wait for it");
       return cudaErrorStreamCaptureUnjoined;
     }
     *graph = capture->own_graph ? &keep_graph(std::move(capture->own_graph)) : capture->graph;

@@ -16,7 +16,7 @@ struct Capture {
   CUstream_st* origin = nullptr;          ///< who did it, and where
   CUgraph_st* graph = nullptr;            ///< the graph that grows
   std::unique_ptr<CUgraph_st> own_graph;  ///< `graph`, unless it was given
-  /// What other threads may call meanwhile.
+  /// What other threads may call during the capture.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   unsigned long long id = 0;  ///< number that joins the events of one
   bool invalid = false;       ///< something was done that cannot be captured

@@ -224,7 +224,7 @@ cudaError_t instantiate(const CUgraph_st& graph, unsigned long long flags,
   made->flags = flags;
   if (!add_steps(*made->graph, made->steps)) {
     explain(FaultCode::call_capture, "cudaGraphInstantiate",
-            "nodes of the graph depend on each other in a circle");
+            "the dependencies of the graph's nodes form a cycle");
     return cudaErrorInvalidValue;
   }
   exec = std::move(made);

@@ -25,7 +25,7 @@ struct CUgraphNode_st {
 
   /// An edge from a node; `edge` null: an ordinary one.
   void depend_on(CUgraphNode_st* before, const cudaGraphEdgeData* edge);
-  /// Takes the edge from a node away; false where there is none.
+  /// Removes the edge from a node; false if it does not exist.
   bool release(const CUgraphNode_st* before);
   /// Whether a kernel's node may begin before a kernel that it depends on has ended.
   [[nodiscard]] bool begins_early() const;
@@ -77,11 +77,11 @@ namespace bw::sim::cudart {
 [[nodiscard]] CUgraphExec_st* find_exec(cudaGraphExec_t exec);
 /// Makes a graph, or takes one over; it lives until it is destroyed.
 CUgraph_st& keep_graph(std::unique_ptr<CUgraph_st> graph);
-/// False where there is none.
+/// False if it does not exist.
 bool destroy_graph(cudaGraph_t graph);
 /// Takes an executable graph into keeping.
 CUgraphExec_st& keep_exec(std::unique_ptr<CUgraphExec_st> exec);
-/// False where there is none.
+/// False if it does not exist.
 bool destroy_exec(cudaGraphExec_t exec);
 
 /// Whether an edge from a node to one of a type may be annotated so: says why not and returns

@@ -59,7 +59,7 @@ cudaError_t with_exec(const char* api, cudaGraphExec_t handle, Use&& use) {
   });
 }
 
-/// Gives a list as the API does: all of it counted where there is no room, else what fits.
+/// Returns a list as the API does: only its length if the caller gives no room, else what fits.
 template <class Item>
 cudaError_t give(const std::vector<Item>& items, Item* to, size_t* count) {
   if (count == nullptr) return cudaErrorInvalidValue;
@@ -343,7 +343,7 @@ BW_CUDART_API cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_
     if (result != cudaGraphExecUpdateSuccess) {
       explain(FaultCode::call_capture, "cudaGraphExecUpdate",
               "the graph has other nodes or dependencies than the one that was instantiated; "
-              "instantiate it anew");
+              "instantiate it again");
       return cudaErrorGraphExecUpdateFailure;
     }
     std::unique_ptr<CUgraphExec_st> made;

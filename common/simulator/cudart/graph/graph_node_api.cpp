@@ -22,7 +22,7 @@ cudaError_t check_dependencies(const char* api, const CUgraph_st& graph,
   for (size_t i = 0; i < count; ++i) {
     if (graph.has(dependencies[i])) continue;
     explain(FaultCode::call_dead_handle, api,
-            fmt::format("dependency {} is no node of the graph", i));
+            fmt::format("dependency {} is not a node of the graph", i));
     return cudaErrorInvalidValue;
   }
   return cudaSuccess;

@@ -64,7 +64,7 @@ FatBinaryEntry::Compression compression_of(uint64_t flags, uint32_t compressed_b
                                : FatBinaryEntry::Compression::unknown;
 }
 
-// Reads the entry at `offset` and moves `offset` behind it.
+// Reads the entry at `offset` and moves `offset` past it.
 FatBinaryEntry read_entry(std::span<const std::byte> bytes, size_t& offset,
                           const std::string& name) {
   const size_t left = bytes.size() - offset;
@@ -104,8 +104,8 @@ FatBinaryEntry read_entry(std::span<const std::byte> bytes, size_t& offset,
   return entry;
 }
 
-/// More than a payload can hold: a byte of LZ4 stands for at most 255 (LZ4 block format), the four
-/// bytes of a Zstandard block for at most 128 KiB (RFC 8878). So damage in a header costs no
+/// An upper bound of what a payload can hold: a byte of LZ4 encodes at most 255 (LZ4 block format),
+/// the four bytes of a Zstandard block at most 128 KiB (RFC 8878). So damage in a header costs no
 /// memory.
 uint64_t most_uncompressed_bytes(const FatBinaryEntry& entry) {
   constexpr uint64_t kLz4Ratio = 255, kZstandardRatio = (128 << 10) / 4;
@@ -198,12 +198,12 @@ const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
                : "this program holds machine code (SASS) but no PTX, and the simulator runs PTX") +
           std::string("; its images are: ") + (found.empty() ? "none" : found),
       fmt::format("compile with `-gencode arch=compute_{0},code=[compute_{0},sm_{0}]`, so that the "
-                  "PTX is kept beside the machine code, and without -dlto",
+                  "PTX is kept alongside the machine code, and without -dlto",
                   machine.specific_target()));
 }
 
-std::string machine_code_beside(std::span<const FatBinaryEntry> entries,
-                                const FatBinaryEntry& ptx) {
+std::string matching_machine_code(std::span<const FatBinaryEntry> entries,
+                                  const FatBinaryEntry& ptx) {
   using Compression = FatBinaryEntry::Compression;
   for (const FatBinaryEntry& entry : entries) {
     if (entry.kind != static_cast<uint16_t>(FatBinaryEntry::Kind::elf) ||
@@ -224,7 +224,7 @@ std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
   const std::string image = "the " + entry.describe() + " image";
   if (entry.compression == Compression::unknown) {
     fail(FaultCode::compression_unknown, name,
-         image + " is compressed in a way that is not known here",
+         image + " is compressed in a way that the simulator does not know",
          "compile with -no-compress, or with --compress-mode=default, size or speed");
   }
   std::string text;

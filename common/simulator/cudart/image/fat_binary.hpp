@@ -37,7 +37,7 @@ struct FatBinaryEntry {
 };
 
 /// The bytes of the fat binary that starts at `data`, by the sizes in its header.
-/// Throws SimulationError{parse} when there is no such header.
+/// Throws SimulationError{parse} without such a header.
 [[nodiscard]] std::span<const std::byte> fat_binary_extent(const void* data,
                                                            const std::string& name);
 
@@ -48,15 +48,15 @@ struct FatBinaryEntry {
 
 /// The PTX that a machine runs best: of a B200 compute_100a, then compute_100f, then the newest
 /// generic compute_XX up to 100. Targets of other architectures with a suffix never fit. Throws
-/// SimulationError{unsupported} when there is none, and says how to compile.
+/// SimulationError{unsupported} if none fits, and says how to compile.
 [[nodiscard]] const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
                                                const MachineDescription& machine,
                                                const std::string& name);
 
-/// The machine code of the same target as an entry's PTX, decompressed; empty where there is none
-/// or it can't be read, since nothing of it is executed.
-[[nodiscard]] std::string machine_code_beside(std::span<const FatBinaryEntry> entries,
-                                              const FatBinaryEntry& ptx);
+/// The machine code of the same target as an entry's PTX, decompressed; empty if it is absent or
+/// can't be read, since nothing of it is executed.
+[[nodiscard]] std::string matching_machine_code(std::span<const FatBinaryEntry> entries,
+                                                const FatBinaryEntry& ptx);
 
 /// The PTX text of an entry, decompressed and without padding.
 /// Throws SimulationError{parse} when it cannot be decompressed to the size that it states.

@@ -30,14 +30,14 @@ std::string ptx_of(const void* fat_binary, const MachineDescription& machine,
   return ptx_text(choose_ptx(entries_of(fat_binary, name), machine, name), name);
 }
 
-/// The PTX of a fat binary, parsed. Of each kernel it knows how many registers the machine code
-/// beside it takes.
+/// The PTX of a fat binary, parsed. Each kernel has the number of registers that the accompanying
+/// machine code takes.
 std::unique_ptr<ptx::Module> parse_fat_binary(const void* data, const MachineDescription& machine,
                                               const std::string& name) {
   const std::vector<FatBinaryEntry> entries = entries_of(data, name);
   const FatBinaryEntry& chosen = choose_ptx(entries, machine, name);
   std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text(chosen, name), name);
-  const std::string code = machine_code_beside(entries, chosen);
+  const std::string code = matching_machine_code(entries, chosen);
   const auto registers = registers_of_kernels(std::as_bytes(std::span(code)));
   for (const auto& function : module->functions)
     if (const auto found = registers.find(function->name);
@@ -136,7 +136,7 @@ Image& add_loaded_image(Runtime& runtime, const void* data) {
     fail(FaultCode::image_malformed,
          "the module is neither PTX text nor a fat binary: it starts with neither `.version`, a "
          "comment nor the magic number of a fat binary",
-         "pass the PTX that nvcc -ptx or NVRTC writes, with a zero byte behind it");
+         "pass the PTX that nvcc -ptx or NVRTC writes, with a zero byte after it");
   }
   return runtime.add_text_image(text);
 }
@@ -149,7 +149,7 @@ std::string link_input_ptx(const void* data, size_t bytes, bool is_text,
   if (!is_text && bytes >= sizeof(uint32_t) && first_of<uint32_t>(data) == kFatBinaryMagic)
     return ptx_of(data, machine, name);
   if (!is_text)
-    fail(FaultCode::image_malformed, "the linker's input " + name + " is no fat binary",
+    fail(FaultCode::image_malformed, "the linker's input " + name + " is not a fat binary",
          "pass what nvcc -fatbin -rdc=true writes, or PTX with its own type of input");
   const auto* const text = static_cast<const char*>(data);
   std::string ptx(text, strnlen(text, bytes));

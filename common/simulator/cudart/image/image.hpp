@@ -37,8 +37,8 @@ struct LinkInput {
   std::string name;  ///< as the program calls it
   std::string ptx;   ///< its text
 };
-/// What cuLinkComplete gives out and cuModuleLoadData takes: the modules, one behind the other,
-/// each behind a comment with its name. Throws SimulationError where they can't be linked.
+/// What cuLinkComplete returns and cuModuleLoadData takes: the modules, one after the other, each
+/// preceded by a comment with its name. Throws SimulationError where they can't be linked.
 [[nodiscard]] std::string linked_text(const std::vector<LinkInput>& inputs);
 
 /// What nvcc puts around a fat binary, in the section .nvFatBinSegment.

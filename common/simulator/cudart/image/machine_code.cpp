@@ -15,7 +15,7 @@ constexpr std::string_view kInfoSection = ".nv.info";
 constexpr uint8_t kFormatBytes = 4;       // bytes follow
 constexpr uint8_t kRegisterCount = 0x2f;  // the attribute
 
-/// What stands at an offset; nothing behind the end.
+/// The value at an offset; nothing beyond the end.
 template <class T>
 std::optional<T> read_part(Bytes bytes, uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;

@@ -1,11 +1,11 @@
 #pragma once
 /// \file
-/// What the simulator takes from machine code that lies beside the PTX: how many registers ptxas
+/// What the simulator takes from machine code that accompanies the PTX: how many registers ptxas
 /// has given to each kernel.
 ///
 /// Layout (ELF as System V's ABI has it; the section .nv.info as observed in the output of nvcc
 /// 13.0; little endian): .nv.info is a list of attributes {u8 format, u8 attribute, u16 bytes or
-/// value}, behind which come so many bytes where the format is 4. Attribute 0x2f has two u32: the
+/// value}, which that many bytes follow where the format is 4. Attribute 0x2f has two u32: the
 /// number of a symbol and its registers.
 
 #include <cstddef>

@@ -16,14 +16,14 @@ thread_local bool thread_uses_runtime = false;
 thread_local int driver_calls = 0;
 
 /// What follows a fault (BW_SIM_ON_ERROR).
-enum class OnError : uint8_t { exit, give_back, go_on };
+enum class OnError : uint8_t { exit, return_code, resume };
 
 // Nothing but these three is accepted.
 OnError after_fault() {
   const char* const value = std::getenv("BW_SIM_ON_ERROR");
   if (value == nullptr || std::string_view(value) == "exit") return OnError::exit;
-  if (std::string_view(value) == "return") return OnError::give_back;
-  if (std::string_view(value) == "continue") return OnError::go_on;
+  if (std::string_view(value) == "return") return OnError::return_code;
+  if (std::string_view(value) == "continue") return OnError::resume;
   show({.code = FaultCode::setting_invalid,
         .what = std::string("BW_SIM_ON_ERROR is \"") + value + "\"",
         .fix = "set it to `exit` (end the process after a fault, the default), to `return` "
@@ -116,7 +116,7 @@ cudaError_t on_fault(const Report& report) {
     std::_Exit(EX_SOFTWARE);
   }
   const cudaError_t error = error_of(report);
-  if (ends_use_of_device(report.kind()) && after_fault() == OnError::give_back)
+  if (ends_use_of_device(report.kind()) && after_fault() == OnError::return_code)
     Runtime::instance().sticky_error = error;
   return error;
 }

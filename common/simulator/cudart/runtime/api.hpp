@@ -45,7 +45,7 @@ void clear_last_error() noexcept;
 /// returned; faults of a running kernel make it sticky, as on a device.
 cudaError_t on_fault(const Report& report);
 
-/// The CUDA error that stands for a fault.
+/// The CUDA error of a fault.
 [[nodiscard]] cudaError_t error_of(const Report& report) noexcept;
 
 /// Calls `body`, which returns a cudaError_t, as an API function that uses the device.

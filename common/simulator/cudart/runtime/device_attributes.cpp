@@ -1,6 +1,7 @@
 /// \file
 /// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (9.0 and
-/// 10.0 share all that stands here); what differs between machines is in machine_description.cpp.
+/// 10.0 share everything in this file); what differs between machines is in
+/// machine_description.cpp.
 #include "common/simulator/cudart/runtime/device_attributes.hpp"
 
 #include <algorithm>

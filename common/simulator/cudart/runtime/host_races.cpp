@@ -22,7 +22,7 @@ races::StreamOrder::Stream named(const CUstream_st& stream) {
   return {&stream, &stream == find_stream(nullptr), (stream.flags & cudaStreamNonBlocking) == 0};
 }
 
-/// The rows of one side of a copy that lie in device memory.
+/// The rows of one side of a copy that are in device memory.
 std::vector<MemoryRange> rows(Runtime& runtime, const void* first, CopySide side, CopyShape shape) {
   std::vector<MemoryRange> all;
   const auto address = reinterpret_cast<uint64_t>(first);

@@ -112,7 +112,7 @@ cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* conf
 }  // namespace
 
 cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
-  // A report of this launch stands behind what it has let pass.
+  // A report of this launch follows the warnings that it has let pass.
   struct Told {
     Device& device;
     ~Told() { show_warnings(device.warnings()); }
@@ -121,7 +121,7 @@ cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
   const cudaError_t attributes_error = read_attributes(operation, options);
   if (attributes_error != cudaSuccess) return attributes_error;
   const LaunchResult result = operation.waiting != nullptr
-                                  ? runtime.device().go_on(operation.waiting)
+                                  ? runtime.device().resume(operation.waiting)
                                   : begin(runtime, operation, options);
   operation.waiting = result.status == RunStatus::waiting ? result.stuck : nullptr;
   if (operation.waiting != nullptr) return cudaSuccess;

@@ -49,7 +49,7 @@ Outcome run(Runtime& runtime, HostOperation& host) {
 
 Outcome run(Runtime& runtime, RecordOperation& recording) {
   CUevent_st* const event = find_event(recording.event);
-  if (event == nullptr) return {};  // destroyed meanwhile: nobody can ask any more
+  if (event == nullptr) return {};  // destroyed since: it can't be queried any more
   if (recording.record == 0) recording.record = ++event->records;  // a graph's node, launched again
   event->reached = recording.record;
   event->time = runtime.device().clock();

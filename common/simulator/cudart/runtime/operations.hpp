@@ -28,7 +28,7 @@ struct KernelOperation {
   dim3 block{0, 0, 0};                                 ///< in threads
   size_t dynamic_shared_bytes = 0;                     ///< of each CTA
   std::vector<cudaLaunchAttribute> attributes;         ///< of the launch
-  std::vector<std::byte> arguments;                    ///< as the kernel's parameters lie
+  std::vector<std::byte> arguments;                    ///< in the layout of the kernel's parameters
   std::shared_ptr<Grid> waiting;                       ///< a launch that has begun and waits
   std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 };
@@ -37,9 +37,9 @@ struct KernelOperation {
 struct CopyOperation {
   const char* api = "";  ///< who asked, for messages
   void* destination = nullptr;
-  CopySide destination_side;                           ///< where the destination lies
+  CopySide destination_side;                           ///< where the destination is
   const void* source = nullptr;                        ///< where it comes from
-  CopySide source_side;                                ///< where the source lies
+  CopySide source_side;                                ///< where the source is
   CopyShape shape;                                     ///< M, N, K and formats
   cudaMemcpyKind kind = cudaMemcpyDefault;             ///< which one it is
   std::shared_ptr<std::vector<std::byte>> staged;      ///< what `source` was when it had to wait

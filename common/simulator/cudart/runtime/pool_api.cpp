@@ -214,7 +214,7 @@ BW_CUDART_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemP
         return write(pool.release_threshold, value);
       case cudaMemPoolAttrReservedMemHigh:
       case cudaMemPoolAttrUsedMemHigh:
-        pool.used_high = pool.used();  // only 0 may be written: the mark starts anew
+        pool.used_high = pool.used();  // only 0 may be written: the mark starts again
         return cudaSuccess;
       default:
         return cudaErrorInvalidValue;

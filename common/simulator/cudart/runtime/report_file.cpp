@@ -108,7 +108,7 @@ void ReportFile::set_warnings(const std::vector<Warning>& warnings) {
 
 void ReportFile::write() {
   if (is_broken_) return;
-  // Who reads meanwhile sees the old file or the new one. A pipe or a link stays what it is.
+  // A concurrent reader sees the old file or the new one. A pipe or a link is not replaced.
   struct stat status {};
   const bool replaces = lstat(path_.c_str(), &status) != 0 || S_ISREG(status.st_mode);
   const std::string target = replaces ? path_ + ".part" : path_;

@@ -16,8 +16,8 @@ namespace bw::sim::cudart {
 /// a fault leaves all of them.
 class ReportFile {
  public:
-  /// The process's file, or nullptr when none is asked for. Made when first asked for; then the
-  /// file says that there is no report. Not thread-safe: called under the runtime's lock.
+  /// The process's file, or nullptr if none is requested. Created on first use, without a report in
+  /// it. Not thread-safe: called under the runtime's lock.
   [[nodiscard]] static ReportFile* instance();
 
   /// For `path`. A file that can't be written is said by `problem`.

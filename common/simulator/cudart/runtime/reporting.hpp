@@ -14,7 +14,7 @@ namespace bw::sim::cudart {
 /// lock.
 void begin_reports();
 
-/// Prints a report on stderr, behind what the program has printed so far. A terminal gets lines
+/// Prints a report on stderr, after what the program has printed so far. A terminal gets lines
 /// that fit it and, unless NO_COLOR is set, colours.
 void show(const Report& report);
 

@@ -52,15 +52,15 @@ void report_leaks() {
   const std::vector<std::string> leaks = runtime.leaks();
   if (leaks.empty()) return;
   Report report{.code = FaultCode::device_memory_leak};
-  report.what = fmt::format("the program ends and has not freed {} of device memory",
+  report.what = fmt::format("the program ends without having freed {} of device memory",
                             counted(leaks.size(), "piece"));
   constexpr size_t kMostListed = 8;
   for (size_t i = 0; i < std::min(leaks.size(), kMostListed); ++i)
     report.details.push_back(leaks[i]);
   if (leaks.size() > kMostListed)
     report.details.push_back(fmt::format("and {} more", leaks.size() - kMostListed));
-  report.rule = "what cudaMalloc has given is the program's until cudaFree";
-  report.fix = "free it, best by an object whose destructor does";
+  report.rule = "memory from cudaMalloc belongs to the program until cudaFree";
+  report.fix = "free it, preferably in the destructor of an object";
   show(report);
 }
 
@@ -109,8 +109,8 @@ Device& Runtime::device() {
       if (auto exploration = exploration::ExplorationWatch::from_environment())
         device_->observe(std::move(exploration));
     } catch (const SimulationError& error) {
-      // A setting that cannot be read or memory that cannot be had: there is no device to go on
-      // with.
+      // A setting that cannot be read or memory that cannot be allocated: the program can't
+      // continue without a device.
       show(error.report());
       std::_Exit(EX_USAGE);
     }

@@ -90,7 +90,7 @@ class Runtime {
   Device& device();
   /// Whether there is a device already.
   [[nodiscard]] bool has_device() const { return device_ != nullptr; }
-  /// Whether launches are written to a file, which holds one launch behind the other.
+  /// Whether launches are written to a file, which holds one launch after the other.
   [[nodiscard]] bool records_launches() const { return records_launches_; }
 
   // Registration.
@@ -98,7 +98,8 @@ class Runtime {
   Image& add_image(const void* fat_binary);
   /// Registers PTX text.
   Image& add_text_image(std::string ptx);
-  /// Ends a library or module: its kernels, variables and handles are gone. False when it is none.
+  /// Ends a library or module: its kernels, variables and handles are gone. False if it does not
+  /// exist.
   bool remove_image(const Image& image);
   /// Whether a handle is a live image's.
   [[nodiscard]] bool has_image(const void* handle) const;
@@ -163,7 +164,7 @@ class Runtime {
   WrittenBytes* written_ = nullptr;  ///< of an observer that the device owns
 };
 
-using sim::FaultCode;  // the C interface stands outside of these namespaces
+using sim::FaultCode;  // the C interface is outside of these namespaces
 
 /// Shows a report "<api>: <text>": why a call is about to return an error.
 void explain(FaultCode code, const char* api, const std::string& text);

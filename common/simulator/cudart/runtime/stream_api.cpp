@@ -19,7 +19,7 @@ struct Streams {
   CUstream_st per_thread;
   std::unordered_map<cudaStream_t, std::unique_ptr<CUstream_st>> live;
   std::vector<std::unique_ptr<CUstream_st>> destroyed;  ///< whose work has not ended
-  unsigned long long next_id = 3;                       ///< behind the default streams
+  unsigned long long next_id = 3;                       ///< after the default streams
 
   Streams() {
     legacy.id = reinterpret_cast<unsigned long long>(cudaStreamLegacy);

@@ -28,7 +28,7 @@ constexpr std::chrono::microseconds kPause{50};
 // kernel waits for.
 constexpr std::chrono::seconds kHostPatience{10};
 
-/// What is pending, besides the streams' own queues. Guarded by the runtime's mutex.
+/// Pending work, in addition to the streams' own queues. Guarded by the runtime's mutex.
 struct Work {
   uint64_t next_order = 1;
   size_t pending = 0;  ///< operations in all streams
@@ -64,7 +64,7 @@ bool may_run(const CUstream_st& stream, uint64_t order) {
   return may;
 }
 
-/// Threads of the program beside the calling one and the one that works in the background.
+/// Threads of the program other than the calling one and the one that works in the background.
 size_t other_threads() {
   DIR* const tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return 1;
@@ -82,8 +82,8 @@ const std::shared_ptr<Grid>* waiting_launch(const CUstream_st& stream) {
   return kernel == nullptr || kernel->waiting == nullptr ? nullptr : &kernel->waiting;
 }
 
-/// Whether an operation has to stay behind because it would launch a kernel beside one that waits,
-/// while launches are written to a file: the file holds one launch behind the other.
+/// Whether an operation must wait because it would launch a kernel while another one waits, and
+/// launches are written to a file: the file holds one launch after the other.
 bool is_held_back(Runtime& runtime, const Operation& operation) {
   if (!runtime.records_launches() || work().pending == 0) return false;
   const auto* const kernel = std::get_if<KernelOperation>(&operation);
@@ -94,8 +94,8 @@ bool is_held_back(Runtime& runtime, const Operation& operation) {
   return one_waits;
 }
 
-/// Ends the wait for kernels that nobody can help any more: throws the report of the first.
-void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
+/// Ends the wait for kernels that can't make progress any more: throws the report of the first.
+void report_livelock_if_stuck(Runtime& runtime, Clock::time_point last_progress) {
   std::shared_ptr<Grid> first;
   uint64_t first_order = 0;
   bool hopeless = true;
@@ -103,8 +103,7 @@ void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
     if (!stream.pending.empty() && stream.pending.front().running) hopeless = false;
     const std::shared_ptr<Grid>* const grid = waiting_launch(stream);
     if (grid == nullptr) return;
-    if ((*grid)->fruitless_cycles() <= runtime.device().settings().livelock_cycles)
-      hopeless = false;
+    if ((*grid)->idle_cycles() <= runtime.device().settings().livelock_cycles) hopeless = false;
     if (first == nullptr || stream.pending.front().order < first_order) {
       first = *grid;
       first_order = stream.pending.front().order;
@@ -114,7 +113,7 @@ void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
   if (other_threads() != 0 && Clock::now() - last_progress < kHostPatience) return;
   drop_pending();
   if (first == nullptr) return;  // only waits are left, for events that are never recorded
-  LaunchResult result = first->give_up();
+  LaunchResult result = first->report_livelock();
   result.stuck = first;
   show_warnings(runtime.device().warnings());
   explained(std::move(result));
@@ -195,7 +194,7 @@ bool make_progress(Runtime& runtime) {
   std::sort(turns.begin(), turns.end());
   bool progress = false;
   for (const auto& [order, stream] : turns) {
-    // A host function that ran meanwhile, without the lock, may have changed the queues.
+    // A host function that ran in between, without the lock, may have changed the queues.
     const auto is_first = [&, wanted = order, queue = stream] {
       return !queue->pending.empty() && queue->pending.front().order == wanted;
     };
@@ -224,7 +223,7 @@ cudaError_t wait_until(Runtime& runtime, const std::function<bool()>& done) {
     if (make_progress(runtime)) {
       last_progress = Clock::now();
     } else if (!done()) {
-      give_up_if_hopeless(runtime, last_progress);
+      report_livelock_if_stuck(runtime, last_progress);
       runtime.mutex().unlock();
       std::this_thread::sleep_for(kPause);
       runtime.mutex().lock();

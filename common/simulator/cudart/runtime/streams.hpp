@@ -90,7 +90,7 @@ cudaError_t submit(Runtime& runtime, const char* api, cudaStream_t stream, Opera
 /// Runs what can run once, and goes on with kernels that wait. Returns whether anything has ended.
 bool make_progress(Runtime& runtime);
 
-/// Makes progress until `done`. When nobody is left who could change what kernels wait for, their
+/// Makes progress until `done`. If no thread is left that could change what kernels wait for, their
 /// launch is a livelock: throws SimulationError. Returns the error of an operation that ran late.
 /// Afterwards the device counts as idle.
 cudaError_t wait_until(Runtime& runtime, const std::function<bool()>& done);

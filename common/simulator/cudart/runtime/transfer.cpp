@@ -12,7 +12,7 @@
 namespace bw::sim::cudart {
 namespace {
 
-// Where an address may lie.
+// The memory that an address may be in.
 enum class Place { host, device, both };
 
 std::string place_name(Place place) { return place == Place::host ? "host" : "device"; }

@@ -31,7 +31,7 @@ struct FillValue {
   size_t element_bytes = 1;  ///< 1, 2 or 4
 };
 
-/// From the first byte of a side to behind its last; 0 for an empty shape.
+/// From the first byte of a side past its last; 0 for an empty shape.
 [[nodiscard]] size_t extent_bytes(CopySide side, CopyShape shape);
 
 /// Copies between host and device memory after checking direction and bounds against the

@@ -13,8 +13,8 @@ namespace bw::sim::exploration {
 
 using Operation = MbarrierEvent::Operation;
 
-Collector::Collector(const Kernel& kernel, bool has_ranks, Sink sink)
-    : kernel_(kernel), has_ranks_(has_ranks), sink_(std::move(sink)) {}
+Collector::Collector(const Kernel& kernel, bool has_ranks, bool keeps_joins, Sink sink)
+    : kernel_(kernel), has_ranks_(has_ranks), keeps_joins_(keeps_joins), sink_(std::move(sink)) {}
 
 std::vector<uint32_t> Collector::last_of(const Origin& origin) {
   const WarpSteps& warp = warps_[{origin.cta_rank, origin.warp}];
@@ -39,9 +39,10 @@ Step& Collector::act(Action action, uint32_t object, int64_t amount, const Origi
 void Collector::join(const Origin& origin) {
   const WarpSteps& warp = warps_[{origin.cta_rank, origin.warp}];
   const uint32_t first = warp.last[static_cast<size_t>(lowest_lane(origin.lanes))];
-  // A lane that has done nothing yet comes behind what the others have done.
+  const bool is_join = first != kNone && program_.steps[first].action == Action::join;
+  // A lane that has done nothing yet follows what the others have done.
   for (const int lane : lanes_of(origin.lanes))
-    if (warp.last[static_cast<size_t>(lane)] != first) {
+    if (warp.last[static_cast<size_t>(lane)] != first || (keeps_joins_ && !is_join)) {
       act(Action::join, 0, 0, origin);
       return;
     }
@@ -160,6 +161,9 @@ void Collector::on_order(const OrderEvent& event) {
   switch (event.operation) {
     case OrderEvent::Operation::warp_sync:
       join(event.origin);
+      break;
+    case OrderEvent::Operation::aligned:
+      if (keeps_joins_) join(event.origin);
       break;
     case OrderEvent::Operation::mbarrier_pass:
       if (const uint32_t object = object_of(event.cta_rank, event.offset_bytes); object != kNone)

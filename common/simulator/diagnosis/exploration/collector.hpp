@@ -21,14 +21,16 @@ class Kernel;
 namespace bw::sim::exploration {
 
 /// Writes the steps of one cluster as they happen. Steps of one lane are ordered; those of two
-/// lanes of a warp only where both take part in one, or after a warp-level .sync. What a copy or a
-/// commit does later comes after what its thread had done when it issued it, and in no other order.
+/// lanes of a warp only where both take part in one, or after a warp-level .sync. What
+/// a copy or a commit does later comes after what its thread had done when it issued it, and in no
+/// other order.
 class Collector final : public Observer {
  public:
   /// Takes the program of a run when the cluster has ended.
   using Sink = std::function<void(SyncProgram, RunStatus)>;
-  /// For a cluster of a kernel; `has_ranks`: of several CTAs.
-  Collector(const Kernel& kernel, bool has_ranks, Sink sink);
+  /// For a cluster of a kernel; `has_ranks`: of several CTAs; `keeps_joins`: also where the lanes
+  /// that meet have done the same, for lanes_apart().
+  Collector(const Kernel& kernel, bool has_ranks, bool keeps_joins, Sink sink);
 
   [[nodiscard]] EventKinds wants() const override {
     return event_kinds(EventKind::mbarrier, EventKind::barrier, EventKind::order, EventKind::copy,
@@ -42,7 +44,7 @@ class Collector final : public Observer {
   void on_end(RunStatus status) override;
 
  private:
-  /// Adds what lanes do at once, behind what they have done.
+  /// Adds what lanes do at once, after what they have done.
   Step& act(Action action, uint32_t object, int64_t amount, const Origin& origin);
   /// The last steps of lanes.
   [[nodiscard]] std::vector<uint32_t> last_of(const Origin& origin);
@@ -63,6 +65,7 @@ class Collector final : public Observer {
 
   const Kernel& kernel_;
   bool has_ranks_;
+  bool keeps_joins_;
   Sink sink_;
   SyncProgram program_;
   /// expect_tx on another CTA's barrier, whose arrive comes next.

@@ -128,7 +128,7 @@ class Search {
     const bool completes = apply(step, barrier);
     if (barrier.pending < 0) return ends(Verdict::too_many, {index});
     if (!completes || !program_.objects[step.object].is_mbarrier) return true;
-    // Who still waits for the phase before the one that has completed can't tell any more.
+    // A thread that still waits for the previous phase can no longer observe its completion.
     for (const uint32_t other : of_object_[step.object])
       if (!state.done[other] && program_.steps[other].action == Action::wait &&
           program_.steps[other].phase + 1 < barrier.phase)
@@ -187,7 +187,7 @@ class Search {
   };
 
   /// Whether nothing that can happen without the step takes part in what it does: then the orders
-  /// in which it comes first stand for all.
+  /// in which it comes first represent all.
   [[nodiscard]] bool stands_alone(const State& state, uint32_t index) {
     const Step& step = program_.steps[index];
     if (step.action == Action::join) return true;
@@ -227,8 +227,9 @@ class Search {
     return kNone;
   }
 
-  /// Bytes that so many arrivals, whichever they are, announce at least. A phase that counts bytes
-  /// ends only when these have come.
+  /// The least number of bytes that any `arrivals` arrivals announce. A phase that counts bytes
+  /// ends
+  /// only when these have arrived.
   [[nodiscard]] int64_t least_announced(const State& state, uint32_t object, int64_t arrivals) {
     const Kind& kind = kinds_[object];
     if (!kind.counts_bytes || !kind.arrives_singly) return -state.barriers[object].tx_bytes;

@@ -6,7 +6,7 @@
 /// steps that do not concern each other are one: where some step can be done now, and nothing that
 /// can happen without it takes part in what it does, it alone is done (a persistent set of one
 /// step). Else every step that can be done is tried. The search ends with an order that goes wrong,
-/// when there is none, or at a number of states.
+/// when all orders were tried, or at a number of states.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,8 @@ struct Exploration {
   std::vector<uint32_t> waiting;      ///< deadlock, overrun: the steps that come next or too late
 };
 
-/// Explores a program up to so many states. With `reduce` false every order is tried (for tests).
+/// Explores at most `most_states` of a program. With `reduce` false every order is tried (for
+/// tests).
 [[nodiscard]] Exploration explore(const SyncProgram& program, uint64_t most_states,
                                   bool reduce = true);
 

@@ -25,11 +25,11 @@ enum class Action : uint8_t {
 };
 
 /// A barrier: an mbarrier from its init to its inval; or one phase of a named barrier or of the
-/// cluster's, which everybody that arrives on it names.
+/// cluster's, which all threads that arrive on it name.
 struct SyncObject {
   std::string name;         ///< "full+8", "named barrier 1", "the cluster's barrier"
   bool is_mbarrier = true;  ///< else one phase, which is ready from the beginning
-  uint32_t expected = 0;    ///< arrivals of a phase, of what is no mbarrier
+  uint32_t expected = 0;    ///< arrivals of a phase, unless it is an mbarrier
 };
 
 /// One operation. Steps are numbered as they happened in the run.

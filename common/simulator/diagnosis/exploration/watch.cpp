@@ -1,9 +1,11 @@
 #include "common/simulator/diagnosis/exploration/watch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,6 +13,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/diagnosis/exploration/collector.hpp"
+#include "common/simulator/diagnosis/exploration/lanes_apart.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
@@ -35,11 +38,20 @@ bool are_alike(const SyncProgram& a, const SyncProgram& b) {
          std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step);
 }
 
+/// "lane 3", "lanes 1 to 31", "lanes 0x00000ffd".
+std::string lanes_text(LaneMask lanes) {
+  const int first = lowest_lane(lanes);
+  if (std::has_single_bit(lanes)) return fmt::format("lane {}", first);
+  const int count = std::countr_one(lanes >> first);
+  return count == std::popcount(lanes) ? fmt::format("lanes {} to {}", first, first + count - 1)
+                                       : "lanes " + hex_mask(lanes);
+}
+
 /// Puts steps into words.
 class Words {
  public:
-  Words(const Kernel& kernel, const SyncProgram& program, bool has_ranks)
-      : kernel_(kernel), program_(program), has_ranks_(has_ranks) {}
+  Words(const Kernel& kernel, const SyncProgram& program, bool has_ranks, bool lanes_apart)
+      : kernel_(kernel), program_(program), has_ranks_(has_ranks), lanes_apart_(lanes_apart) {}
 
   [[nodiscard]] std::string place(const Step& step) const {
     return kernel_.module().ptx().describe_place(kernel_.source(*step.origin.instruction));
@@ -48,6 +60,8 @@ class Words {
   [[nodiscard]] std::string who(const Step& step) const {
     std::string text = has_ranks_ ? fmt::format("CTA rank {} ", step.origin.cta_rank) : "";
     text += fmt::format("warp {}", step.origin.warp);
+    if (lanes_apart_ && !step.later && step.origin.lanes != kAllLanes)
+      text += ", " + lanes_text(step.origin.lanes);
     if (step.later)
       text += kernel_.form(*step.origin.instruction).unit == Unit::mbarrier
                   ? "'s arrive, on its way"
@@ -69,7 +83,7 @@ class Words {
       case Action::expect_tx:
         return fmt::format("announces {} on {}", counted(step.amount, "byte"), name);
       case Action::complete_tx:
-        return fmt::format("{} of {} have come", counted(step.amount, "byte"), name);
+        return fmt::format("{} of {} have arrived", counted(step.amount, "byte"), name);
       case Action::increment:
         return fmt::format("{} more are expected on {}", step.amount, name);
       case Action::wait:
@@ -94,6 +108,7 @@ class Words {
   const Kernel& kernel_;
   const SyncProgram& program_;
   bool has_ranks_;
+  bool lanes_apart_;
 };
 
 /// What an order that goes wrong is, which rule it breaks and what to do.
@@ -107,16 +122,17 @@ struct Judgement {
 Judgement judgement_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::overrun:
-      return {FaultCode::mbarrier_phase_unobserved,
-              "a phase can complete while a wait for the one before is still to come",
-              "a wait by parity can tell the current phase from the preceding one only",
-              "let nobody get two phases ahead: who completes the phase must have been told that "
-              "the waiting thread has seen the one before"};
+      return {
+          FaultCode::mbarrier_phase_unobserved,
+          "a phase can complete before a wait for the previous one has been executed",
+          "a wait by parity can tell the current phase from the preceding one only",
+          "let no thread get two phases ahead: a thread that completes the phase must know that "
+          "the waiting thread has seen the previous one"};
     case Verdict::too_many:
       return {FaultCode::mbarrier_too_many_arrivals,
               "more threads can arrive in one phase than it expects",
               "the pending count must not fall below zero",
-              "let who arrives for the next phase know that this one is complete"};
+              "let threads arrive for the next phase only after this one has completed"};
     case Verdict::not_ready:
       return {
           FaultCode::mbarrier_not_initialised, "a barrier can be used before it is initialised",
@@ -124,21 +140,43 @@ Judgement judgement_of(Verdict verdict) {
           "put a barrier of the CTA (of the cluster, for others' barriers) between the init and "
           "the first use"};
     default:
-      return {FaultCode::deadlock, "threads can come to wait for each other",
-              "a wait ends only when somebody completes what it waits for",
-              "compare who arrives on each of these barriers, and what they wait for before"};
+      return {FaultCode::deadlock, "threads can end up waiting for each other",
+              "a wait returns only when another thread completes it",
+              "compare the threads that arrive on each of these barriers, and what they wait for "
+              "before that"};
   }
 }
 
-Report report_of(const Kernel& kernel, const SyncProgram& program, bool has_ranks,
+/// Whether the order needs lanes of one warp that are not together: one of its steps that come next
+/// or too late is of lanes that others of the warp have left.
+bool is_for_lanes(const SyncProgram& program, const Exploration& found) {
+  const auto of_part = [&](uint32_t index) {
+    const Step& late = program.steps[index];
+    return std::any_of(found.order.begin(), found.order.end(), [&](uint32_t done) {
+      const Step& step = program.steps[done];
+      return !step.later && !late.later && step.action == late.action &&
+             step.object == late.object && step.phase == late.phase &&
+             step.origin.cta_rank == late.origin.cta_rank && step.origin.warp == late.origin.warp &&
+             step.origin.instruction == late.origin.instruction &&
+             (step.origin.lanes & late.origin.lanes) == 0;
+    });
+  };
+  return std::any_of(found.waiting.begin(), found.waiting.end(), of_part);
+}
+
+Report report_of(const Kernel& kernel, const SyncProgram& program, bool has_ranks, bool lanes_apart,
                  const Exploration& found) {
-  const Words words(kernel, program, has_ranks);
+  const Words words(kernel, program, has_ranks, lanes_apart);
   const Judgement judgement = judgement_of(found.verdict);
   Report report{.code = judgement.code};
   report.what = fmt::format("{}, in an order that this run has not taken ({} explored)",
                             judgement.what, counted(found.states, "state"));
   report.rule = judgement.rule;
   report.fix = judgement.fix;
+  if (lanes_apart && is_for_lanes(program, found))
+    report.fix =
+        "let the lanes meet (__syncwarp) between this wait and what one of them does next, or let "
+        "one elected lane both wait and act: after a branch a lane of the warp may fall behind";
   report.where =
       fmt::format("{} in {}", words.place(program.steps[found.waiting.front()]), kernel.name());
   report.details.push_back("the order, step by step:");
@@ -157,7 +195,7 @@ Report report_of(const Kernel& kernel, const SyncProgram& program, bool has_rank
     if (i + kMostRows >= count) report.details.push_back(words.row(i + 1, step, barrier));
   }
   report.details.push_back(found.verdict == Verdict::deadlock
-                               ? "then all that is left:"
+                               ? "then only these steps are left:"
                                : "which is too late, or too early, for:");
   for (const uint32_t index : found.waiting) {
     const Step& step = program.steps[index];
@@ -180,7 +218,15 @@ std::unique_ptr<ExplorationWatch> ExplorationWatch::from_environment() {
         .what = std::string("the environment variable BW_SIM_EXPLORE is \"") + text +
                 "\", which is not a number of states",
         .fix = "set it to how many states shall be explored at most, as 1000000, or unset it"});
-  return states == 0 ? nullptr : std::make_unique<ExplorationWatch>(states);
+  const char* const lanes = std::getenv("BW_SIM_EXPLORE_LANES");
+  const std::string_view apart = lanes == nullptr ? "" : lanes;
+  if (apart != "" && apart != "0" && apart != "1")
+    throw SimulationError(Report{
+        .code = FaultCode::setting_invalid,
+        .what = fmt::format(
+            "the environment variable BW_SIM_EXPLORE_LANES is \"{}\", which is not 0 or 1", apart),
+        .fix = "set it to 1 for lanes that run apart, or unset it"});
+  return states == 0 ? nullptr : std::make_unique<ExplorationWatch>(states, stderr, apart == "1");
 }
 
 void ExplorationWatch::on_launch(Grid& grid) {
@@ -199,7 +245,7 @@ void ExplorationWatch::add(SyncProgram program) {
 }
 
 std::unique_ptr<Observer> ExplorationWatch::observe(Cluster&) {
-  return std::make_unique<Collector>(*kernel_, has_ranks_,
+  return std::make_unique<Collector>(*kernel_, has_ranks_, lanes_apart_,
                                      [this](SyncProgram program, RunStatus status) {
                                        if (status == RunStatus::finished) add(std::move(program));
                                      });
@@ -209,10 +255,10 @@ void ExplorationWatch::on_launch_end(const LaunchResult& result) {
   // A run that is stuck has a report of its own.
   if (result.status != RunStatus::finished) return;
   for (const Distinct& one : programs_) {
-    const SyncProgram& program = one.program;
+    const SyncProgram program = lanes_apart_ ? lanes_apart(one.program) : one.program;
     const Exploration found = explore(program, most_states_);
     if (found.verdict != Verdict::proven && found.verdict != Verdict::bound)
-      throw SimulationError(report_of(*kernel_, program, has_ranks_, found));
+      throw SimulationError(report_of(*kernel_, program, has_ranks_, lanes_apart_, found));
     std::set<std::pair<uint16_t, uint16_t>> warps;
     for (const Step& step : program.steps) warps.insert({step.origin.cta_rank, step.origin.warp});
     fmt::print(output_, "simulator: {}: exploration: {} with {} by {} on {}: {}\n", kernel_->name(),

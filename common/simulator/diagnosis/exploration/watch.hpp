@@ -18,11 +18,13 @@ namespace bw::sim::exploration {
 /// that order; else a line says what was explored.
 class ExplorationWatch final : public LaunchObserver {
  public:
-  /// Up to so many states of each cluster that is unlike those before; the lines go to `output`.
-  explicit ExplorationWatch(uint64_t most_states, std::FILE* output = stderr)
-      : most_states_(most_states), output_(output) {}
-  /// BW_SIM_EXPLORE=states; null where it is not set or 0. Throws SimulationError{launch} for what
-  /// is no number.
+  /// Explores up to `most_states` of each cluster that differs from the earlier ones; the lines go
+  /// to `output`. `lanes_apart`: the lanes of a warp need not stay together (lanes_apart.hpp).
+  explicit ExplorationWatch(uint64_t most_states, std::FILE* output = stderr,
+                            bool lanes_apart = false)
+      : most_states_(most_states), lanes_apart_(lanes_apart), output_(output) {}
+  /// BW_SIM_EXPLORE=states and BW_SIM_EXPLORE_LANES=1; null where the first is not set or 0. Throws
+  /// SimulationError{launch} for other values.
   [[nodiscard]] static std::unique_ptr<ExplorationWatch> from_environment();
 
   void on_launch(Grid& grid) override;
@@ -38,6 +40,7 @@ class ExplorationWatch final : public LaunchObserver {
   void add(SyncProgram program);
 
   uint64_t most_states_;
+  bool lanes_apart_;
   std::FILE* output_;
   const Kernel* kernel_ = nullptr;
   bool has_ranks_ = false;

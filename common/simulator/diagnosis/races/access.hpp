@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Who accesses memory, and how: what the shadows remember of an access beyond its bytes.
+/// The accessor and the kind of an access: what the shadows remember of it beyond its bytes.
 
 #include <array>
 #include <cstddef>
@@ -43,7 +43,7 @@ struct Accessor {
   bool is_poll = false;
   /// Before its thread has waited for the grid that came before (programmatic dependent launch).
   bool is_early = false;
-  /// A load through the non-coherent path: nothing orders it behind a write of its grid.
+  /// A load through the non-coherent path: nothing orders it after a write of its grid.
   bool is_noncoherent = false;
   MemoryScope scope = MemoryScope::unspecified;  ///< of a strong one
   /// The value that it stores in all its lanes, and its size in bytes; 0: another one, or several
@@ -77,8 +77,8 @@ struct Accessor {
   return a.value_bytes != 0 && a.value_bytes == b.value_bytes && a.value == b.value;
 }
 
-/// Whether what races with an earlier access races with a later one, which is ordered behind it,
-/// as well: then only that need be remembered.
+/// Whether any access that races with `earlier` races with `later` as well, which is ordered after
+/// it: then only `later` need be remembered.
 [[nodiscard]] inline bool replaces(const Accessor& later, const Accessor& earlier) {
   if (earlier.writes && !later.writes) return false;
   if (earlier.is_early && !later.is_early) return false;
@@ -136,7 +136,7 @@ struct Touch {
   uint32_t warp = 0;  ///< of these lanes: its number in the cluster
 };
 
-/// What an access must know to be ordered behind an earlier one.
+/// The clock that must cover an earlier access for this one to be ordered after it.
 [[nodiscard]] inline const VectorClock& clock_for(const Touch& touch, const Accessor& earlier) {
   const bool crosses = earlier.proxy == Proxy::generic && touch.accessor->proxy != Proxy::generic;
   return crosses ? touch.view->*touch.fenced : touch.view->generic;

@@ -5,19 +5,94 @@ namespace {
 
 bool before(const ForeignClock& entry, uint64_t agent) { return entry.agent < agent; }
 
-}  // namespace
-
-Clock VectorClock::foreign(uint64_t agent) const {
-  const auto found = std::lower_bound(foreign_.begin(), foreign_.end(), agent, before);
-  return found != foreign_.end() && found->agent == agent ? found->clock : 0;
+/// A version that no table has had.
+uint64_t new_version() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
 }
 
-void VectorClock::learn_foreign(uint64_t agent, Clock clock) {
-  const auto found = std::lower_bound(foreign_.begin(), foreign_.end(), agent, before);
-  if (found != foreign_.end() && found->agent == agent)
-    found->clock = std::max(found->clock, clock);
+}  // namespace
+
+std::span<const ForeignClock> ForeignClocks::from(uint64_t first) const {
+  if (table_ == nullptr) return {};
+  const std::span<const ForeignClock> clocks = table_->clocks;
+  return {std::lower_bound(clocks.begin(), clocks.end(), first, before), clocks.end()};
+}
+
+Clock ForeignClocks::of(uint64_t agent) const {
+  const std::span<const ForeignClock> found = from(agent);
+  return !found.empty() && found[0].agent == agent ? found[0].clock : 0;
+}
+
+ForeignClocks::Table& ForeignClocks::own() {
+  if (table_ == nullptr)
+    table_ = std::make_shared<Table>();
+  else if (table_.use_count() != 1)
+    table_ = std::make_shared<Table>(*table_);
+  if (table_->version != 0) table_->add_older(table_->version);
+  table_->version = new_version();
+  return *table_;
+}
+
+void ForeignClocks::learn(uint64_t agent, Clock clock) {
+  if (of(agent) >= clock) return;
+  auto& clocks = own().clocks;
+  const auto found = std::lower_bound(clocks.begin(), clocks.end(), agent, before);
+  if (found != clocks.end() && found->agent == agent)
+    found->clock = clock;
   else
-    foreign_.insert(found, {agent, clock});
+    clocks.insert(found, {agent, clock});
+}
+
+std::shared_ptr<ForeignClocks::Table> ForeignClocks::merged(const Table& a, const Table& b) {
+  auto both = std::make_shared<Table>();
+  both->clocks.reserve(a.clocks.size() + b.clocks.size());
+  auto next = a.clocks.begin();
+  for (const ForeignClock& entry : b.clocks) {
+    while (next != a.clocks.end() && next->agent < entry.agent) both->clocks.push_back(*next++);
+    if (next != a.clocks.end() && next->agent == entry.agent)
+      both->clocks.push_back({entry.agent, std::max(entry.clock, (next++)->clock)});
+    else
+      both->clocks.push_back(entry);
+  }
+  both->clocks.insert(both->clocks.end(), next, a.clocks.end());
+  both->version = new_version();
+  both->add_older(a.version);
+  both->add_older(b.version);
+  return both;
+}
+
+void ForeignClocks::join(const ForeignClocks& other) {
+  if (other.table_ == table_ || other.table_ == nullptr) return;
+  if (table_ == nullptr || other.table_->contains(table_->version)) {
+    table_ = other.table_;
+    return;
+  }
+  if (table_->contains(other.table_->version)) return;
+  // Mostly one of the two knows all that the other does, and its table serves both.
+  bool knows_all = true, other_knows_all = true;
+  auto theirs = other.table_->clocks.begin();
+  const auto end = other.table_->clocks.end();
+  for (const ForeignClock& mine : table_->clocks) {
+    for (; theirs != end && theirs->agent < mine.agent; ++theirs) knows_all = false;
+    if (theirs == end || theirs->agent != mine.agent) {
+      other_knows_all = false;
+    } else {
+      if (mine.clock < theirs->clock) knows_all = false;
+      if (theirs->clock < mine.clock) other_knows_all = false;
+      ++theirs;
+    }
+    if (!knows_all && !other_knows_all) break;
+  }
+  if (theirs != end) knows_all = false;
+  if (knows_all) {
+    table_->add_older(other.table_->version);
+  } else if (other_knows_all) {
+    other.table_->add_older(table_->version);
+    table_ = other.table_;
+  } else {
+    table_ = merged(*table_, *other.table_);
+  }
 }
 
 void VectorClock::learn_foreign_lanes(uint64_t cluster, uint32_t warp, LaneMask lanes,
@@ -32,53 +107,39 @@ void VectorClock::learn_foreign_lanes(uint64_t cluster, uint32_t warp, LaneMask 
 
 LaneMask VectorClock::foreign_lanes_known(uint64_t cluster, uint32_t warp, Clock clock) const {
   LaneMask known = 0;
-  auto entry =
-      std::lower_bound(foreign_.begin(), foreign_.end(), foreign_warp(cluster, warp, 0), before);
-  for (; entry != foreign_.end(); ++entry) {
-    if (entry->agent > foreign_warp(cluster, warp, kEveryLane)) break;
-    if (entry->clock < clock) continue;
-    if (entry->agent == foreign_warp(cluster, warp, kEveryLane)) return kAllLanes;
-    known |= lane_bit(static_cast<int>(entry->agent % (2 * kEveryLane)));
+  for (const ForeignClock& entry : foreign_.from(foreign_warp(cluster, warp, 0))) {
+    if (entry.agent > foreign_warp(cluster, warp, kEveryLane)) break;
+    if (entry.clock < clock) continue;
+    if (entry.agent == foreign_warp(cluster, warp, kEveryLane)) return kAllLanes;
+    known |= lane_bit(static_cast<int>(entry.agent % (2 * kEveryLane)));
   }
   return known;
 }
 
-VectorClock VectorClock::as_foreign(uint64_t cluster) const {
-  VectorClock other;
-  other.is_past_grid_wait_ = is_past_grid_wait_;
-  std::vector<ForeignClock>& out = other.foreign_;
-  for (uint32_t warp = 0; warp < warps_.size(); ++warp)
-    if (warps_[warp] != 0) out.push_back({foreign_warp(cluster, warp, kEveryLane), warps_[warp]});
-  for (const LaneClock& entry : lanes_)
-    for (const int lane : lanes_of(entry.lanes))
-      out.push_back({foreign_warp(cluster, entry.warp, static_cast<uint32_t>(lane)), entry.clock});
-  for (uint32_t chain = 0; chain < chains_.size(); ++chain)
-    if (chains_[chain] != 0) out.push_back({foreign_chain(cluster, chain), chains_[chain]});
-  const auto by_agent = [](const ForeignClock& a, const ForeignClock& b) {
-    return a.agent < b.agent;
-  };
-  std::sort(out.begin(), out.end(), by_agent);
-  const auto own = static_cast<std::ptrdiff_t>(out.size());
-  out.insert(out.end(), foreign_.begin(), foreign_.end());
-  std::inplace_merge(out.begin(), out.begin() + own, out.end(), by_agent);
-  return other;
+void VectorClock::join_foreign(const VectorClock& other, uint64_t cluster) {
+  is_past_grid_wait_ = is_past_grid_wait_ || other.is_past_grid_wait_;
+  foreign_.join(other.foreign_);
+  for (uint32_t warp = 0; warp < other.warps_.size(); ++warp)
+    if (other.warps_[warp] != 0) learn_foreign_lanes(cluster, warp, kAllLanes, other.warps_[warp]);
+  for (const LaneClock& entry : other.lanes_)
+    learn_foreign_lanes(cluster, entry.warp, entry.lanes, entry.clock);
+  for (uint32_t chain = 0; chain < other.chains_.size(); ++chain)
+    if (other.chains_[chain] != 0)
+      learn_foreign(foreign_chain(cluster, chain), other.chains_[chain]);
 }
 
 void VectorClock::take_home(uint64_t cluster) {
-  const auto first =
-      std::lower_bound(foreign_.begin(), foreign_.end(), foreign_warp(cluster, 0, 0), before);
-  auto end = first;
-  for (; end != foreign_.end() && end->agent < foreign_warp(cluster + 1, 0, 0); ++end) {
-    const auto agent = static_cast<uint32_t>(end->agent);
+  for (const ForeignClock& entry : foreign_.from(foreign_warp(cluster, 0, 0))) {
+    if (entry.agent >= foreign_warp(cluster + 1, 0, 0)) break;
+    const auto agent = static_cast<uint32_t>(entry.agent);
     if ((agent & kChainBit) != 0) {
-      learn_chain(agent & ~static_cast<uint32_t>(kChainBit), end->clock);
+      learn_chain(agent & ~static_cast<uint32_t>(kChainBit), entry.clock);
       continue;
     }
     const uint32_t lane = agent % (2 * kEveryLane);
     learn_lanes(agent / (2 * kEveryLane),
-                lane == kEveryLane ? kAllLanes : lane_bit(static_cast<int>(lane)), end->clock);
+                lane == kEveryLane ? kAllLanes : lane_bit(static_cast<int>(lane)), entry.clock);
   }
-  foreign_.erase(first, end);
 }
 
 void VectorClock::raise(uint32_t warp, LaneMask lanes, Clock clock) {
@@ -145,32 +206,7 @@ void VectorClock::join(const VectorClock& other) {
   if (other.chains_.size() > chains_.size()) chains_.resize(other.chains_.size(), 0);
   for (size_t chain = 0; chain < other.chains_.size(); ++chain)
     chains_[chain] = std::max(chains_[chain], other.chains_[chain]);
-  if (other.foreign_.empty()) return;
-  if (foreign_.empty()) {
-    foreign_ = other.foreign_;
-    return;
-  }
-  // Mostly all of the agents are known already.
-  auto known = foreign_.begin();
-  auto next = other.foreign_.begin();
-  for (; next != other.foreign_.end(); ++next) {
-    while (known != foreign_.end() && known->agent < next->agent) ++known;
-    if (known == foreign_.end() || known->agent != next->agent) break;
-    known->clock = std::max(known->clock, next->clock);
-  }
-  if (next == other.foreign_.end()) return;
-  std::vector<ForeignClock> merged;
-  merged.reserve(foreign_.size() + other.foreign_.size());
-  auto own = foreign_.begin();
-  for (const ForeignClock& entry : other.foreign_) {
-    while (own != foreign_.end() && own->agent < entry.agent) merged.push_back(*own++);
-    if (own != foreign_.end() && own->agent == entry.agent)
-      merged.push_back({entry.agent, std::max(entry.clock, (own++)->clock)});
-    else
-      merged.push_back(entry);
-  }
-  merged.insert(merged.end(), own, foreign_.end());
-  foreign_ = std::move(merged);
+  foreign_.join(other.foreign_);
 }
 
 }  // namespace bw::sim::races

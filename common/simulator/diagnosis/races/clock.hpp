@@ -5,13 +5,15 @@
 /// Agents are the lanes of the cluster's warps and its asynchronous operations. A warp has one
 /// counter for its 32 lanes; it advances whenever one of them hands its past on, so that what the
 /// lane does next is not part of what it handed on. Asynchronous operations are put on chains: a
-/// chain is a row of operations each of which begins after the one before is known to be complete,
-/// so one counter stands for all of them and nothing is lost.
+/// chain is a row of operations each of which begins after the previous one is known to be
+/// complete, so one counter represents all of them and nothing is lost.
 ///
 /// Reference: C. Flanagan, S. N. Freund, "FastTrack: Efficient and Precise Dynamic Race Detection",
 /// PLDI 2009, for epochs; the rest follows from the memory consistency model of the PTX ISA.
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -37,6 +39,57 @@ struct ForeignClock {
   Clock clock = 0;     ///< how far
 };
 
+/// What is known of agents of other clusters. Copies share one table until one of them learns more:
+/// after a barrier of the whole grid, every thread knows the same of some thousand agents.
+class ForeignClocks {
+ public:
+  /// How far an agent is known.
+  [[nodiscard]] Clock of(uint64_t agent) const;
+  /// An agent becomes known up to `clock`.
+  void learn(uint64_t agent, Clock clock);
+  /// Everything that `other` knows becomes known.
+  void join(const ForeignClocks& other);
+  /// The agents from `first` on, ascending.
+  [[nodiscard]] std::span<const ForeignClock> from(uint64_t first) const;
+  /// Whether nothing is known.
+  [[nodiscard]] bool empty() const { return table_ == nullptr; }
+  /// Forgets everything.
+  void clear() { table_ = nullptr; }
+
+ private:
+  /// What is known. A content has a version of its own, and a table remembers some of the contents
+  /// that are part of its own, so that they are compared once and not by every thread.
+  struct Table {
+    std::vector<ForeignClock> clocks;  ///< ascending by agent
+    uint64_t version = 0;
+    // Clusters that share a table may run on several host threads.
+    std::array<std::atomic<uint64_t>, 8> older_versions{};
+    std::atomic<uint32_t> next_older = 0;
+
+    Table() = default;
+    Table(const Table& other) : clocks(other.clocks), version(other.version) {
+      for (const auto& content : other.older_versions) add_older(content);
+    }
+    Table& operator=(const Table&) = delete;
+    ~Table() = default;
+    /// Whether this is known to contain a content.
+    [[nodiscard]] bool contains(uint64_t content) const {
+      return std::find(older_versions.begin(), older_versions.end(), content) !=
+             older_versions.end();
+    }
+    /// Remembers that this contains a content.
+    void add_older(uint64_t content) {
+      older_versions[next_older++ % older_versions.size()] = content;
+    }
+  };
+  /// The table for a change, after which it has another version.
+  Table& own();
+  /// What both tables know.
+  [[nodiscard]] static std::shared_ptr<Table> merged(const Table& a, const Table& b);
+
+  std::shared_ptr<Table> table_;  ///< null where nothing is known
+};
+
 /// How far each agent of a cluster is known. Agents that are not mentioned are known up to 0.
 class VectorClock {
  public:
@@ -58,7 +111,7 @@ class VectorClock {
     return chain < chains_.size() && chains_[chain] >= clock;
   }
   /// How far an agent of another cluster is known.
-  [[nodiscard]] Clock foreign(uint64_t agent) const;
+  [[nodiscard]] Clock foreign(uint64_t agent) const { return foreign_.of(agent); }
 
   /// Lanes become known up to `clock`.
   void learn_lanes(uint32_t warp, LaneMask lanes, Clock clock);
@@ -68,7 +121,7 @@ class VectorClock {
     chains_[chain] = std::max(chains_[chain], clock);
   }
   /// An agent of another cluster becomes known up to `clock`.
-  void learn_foreign(uint64_t agent, Clock clock);
+  void learn_foreign(uint64_t agent, Clock clock) { foreign_.learn(agent, clock); }
   /// Lanes of a warp of another cluster become known up to `clock`.
   void learn_foreign_lanes(uint64_t cluster, uint32_t warp, LaneMask lanes, Clock clock);
   /// The lanes of a warp of another cluster that are known up to `clock` at least.
@@ -89,8 +142,15 @@ class VectorClock {
   /// See pass_grid_wait().
   [[nodiscard]] bool is_past_grid_wait() const { return is_past_grid_wait_; }
   /// The same for the other clusters: agents of this one, `cluster`, are foreign there.
-  [[nodiscard]] VectorClock as_foreign(uint64_t cluster) const;
-  /// What came back from other clusters of this cluster's own agents is no longer foreign.
+  [[nodiscard]] VectorClock as_foreign(uint64_t cluster) const {
+    VectorClock other;
+    other.join_foreign(*this, cluster);
+    return other;
+  }
+  /// Everything that `other`, of a cluster, knows becomes known in the numbers of other clusters.
+  void join_foreign(const VectorClock& other, uint64_t cluster);
+  /// What came back from other clusters of this cluster's own agents becomes known as its own. The
+  /// foreign clocks keep it, so that clusters can share them.
   void take_home(uint64_t cluster);
   /// Everything that `other` knows becomes known.
   void join(const VectorClock& other);
@@ -114,9 +174,6 @@ class VectorClock {
     is_past_grid_wait_ = false;
   }
 
-  /// What is known of agents of other clusters, ascending by agent.
-  [[nodiscard]] std::span<const ForeignClock> foreign_clocks() const { return foreign_; }
-
  private:
   /// How foreign clocks name a warp's lanes (or all of them), and a chain.
   static constexpr uint64_t foreign_warp(uint64_t cluster, uint32_t warp, uint32_t lane) {
@@ -130,14 +187,14 @@ class VectorClock {
 
   /// Lanes above the common clock; `lanes_` keeps its entries of a warp disjoint.
   void raise(uint32_t warp, LaneMask lanes, Clock clock);
-  /// Where all lanes of the warp stand above its common clock, that rises to the least of them.
+  /// If all lanes of the warp are above its common clock, that rises to the least of them.
   void settle(uint32_t warp);
 
-  std::vector<Clock> warps_;           ///< known of all lanes of each warp
-  std::vector<LaneClock> lanes_;       ///< beyond that; few
-  std::vector<Clock> chains_;          ///< of asynchronous operations
-  std::vector<ForeignClock> foreign_;  ///< ascending by agent
-  bool is_past_grid_wait_ = false;     ///< see pass_grid_wait()
+  std::vector<Clock> warps_;        ///< known of all lanes of each warp
+  std::vector<LaneClock> lanes_;    ///< beyond that; few
+  std::vector<Clock> chains_;       ///< of asynchronous operations
+  ForeignClocks foreign_;           ///< of other clusters, and what came back of this one
+  bool is_past_grid_wait_ = false;  ///< see pass_grid_wait()
 };
 
 /// What an agent knows when it does something, in the ways that the PTX ISA tells apart.
@@ -165,11 +222,15 @@ struct View {
   }
   /// The same for the other clusters, whose mbarriers are none of this one's.
   [[nodiscard]] View as_foreign(uint64_t cluster) const {
-    return {generic.as_foreign(cluster),
-            async.as_foreign(cluster),
-            async_global.as_foreign(cluster),
-            {},
-            {}};
+    View other;
+    other.join_foreign(*this, cluster);
+    return other;
+  }
+  /// See VectorClock::join_foreign.
+  void join_foreign(const View& other, uint64_t cluster) {
+    generic.join_foreign(other.generic, cluster);
+    async.join_foreign(other.async, cluster);
+    async_global.join_foreign(other.async_global, cluster);
   }
   /// See VectorClock::take_home.
   void take_home(uint64_t cluster) {
@@ -192,7 +253,7 @@ struct View {
   }
 };
 
-/// A view that nobody changes any more.
+/// A view that no longer changes.
 using SharedView = std::shared_ptr<const View>;
 
 }  // namespace bw::sim::races

@@ -90,8 +90,8 @@ void Detector::operate(const Touch& touch, std::span<const MemoryRange> ranges) 
 
 namespace {
 
-/// Calls body(first lane, count, stride in bytes: `bytes` or 0) for lanes that lie one after the
-/// other in memory, or at one place; every lane is in one run.
+/// Calls body(first lane, count, stride in bytes: `bytes` or 0) for lanes whose data is contiguous
+/// in memory, or at one address; every lane is in one run.
 template <class Body>
 void for_runs(LaneMask lanes, const std::array<uint32_t, kWarpLanes>& offsets, uint32_t bytes,
               Body&& body) {
@@ -231,7 +231,7 @@ void Detector::synchronise(const AccessEvent& event, uint32_t cta_rank, LaneMask
     threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
       hands_on = hands_on || !group.fenced.empty();
     });
-    // What a later store overwrites nobody can read any more.
+    // What a later store overwrites can't be read any more.
     if (!reads && found != state_->variables.end()) found->second.clear();
     // A relaxed store of one thread may be a flag that should have been released: reports say so.
     if (!hands_on && !is_single) continue;

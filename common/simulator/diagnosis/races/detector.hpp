@@ -1,14 +1,14 @@
 #pragma once
 /// \file
-/// The race detector of one cluster: follows who knows what through every synchronisation, and
-/// checks every access to shared memory against the earlier ones.
+/// The race detector of one cluster: follows what each thread is ordered after through every
+/// synchronisation, and checks every access to shared memory against the earlier ones.
 ///
-/// What is in other memory is checked by parts: observers that are told each event behind the
-/// detector, which by then has followed what the event orders (before an access: nothing; an
-/// access that acquires does so afterwards). To add a shadow: write an Observer, use
-/// Detector::threads() for what lanes know, Detector::accessors() to number who accesses,
-/// ByteShadow (or a shadow of one's own) to remember, and Detector::report() for what was found;
-/// add the part in make_parts() (races/watch.cpp).
+/// Other memory is checked by parts: observers that receive each event after the detector, which
+/// by then has followed what the event orders (before an access: nothing; an access that acquires
+/// does so afterwards). To add a shadow: write an Observer, use Detector::threads() for what lanes
+/// are ordered after, Detector::accessors() to number the accessors, ByteShadow (or another shadow)
+/// to remember accesses, and Detector::report() for findings; add the part in make_parts()
+/// (races/watch.cpp).
 
 #include <array>
 #include <cstdint>
@@ -48,7 +48,8 @@ struct CopyAgents {
   Agent writes;  ///< writes its destination; of a load the same as `reads`
 };
 
-/// The synchronisation of launches and what a cluster leaves behind is the launch's (watch.hpp).
+/// The synchronisation of launches, and what remains of a cluster, belong to the launch
+/// (watch.hpp).
 class Detector final : public Observer {
  public:
   /// `sink` gets the findings at the cluster's end.
@@ -57,7 +58,7 @@ class Detector final : public Observer {
 
   /// Adds a part, which is told every event that it wants.
   void add(std::unique_ptr<Observer> part);
-  /// Who carries the order of Tensor Memory; a part.
+  /// The part that carries the order of Tensor Memory.
   void set_tensor_order(TensorOrder* order) { tensor_order_ = order; }
 
   /// The cluster.
@@ -81,12 +82,12 @@ class Detector final : public Observer {
 
   /// A race in the shared memory of a CTA was found.
   void report(const Conflict& conflict, const Touch& touch, uint32_t cta_rank);
-  /// Any race. `edge` and `fix`, where they are not empty, stand in the report instead of what the
-  /// kind of race says: what is missing, and what to do ({first} and {second} stand for the lines).
+  /// Any race. `edge` (what is missing) and `fix` (what to do), where they are not empty, replace
+  /// the texts of the kind of race in the report; {first} and {second} are replaced by the lines.
   void report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
               const Accessor& later, LaneMask later_lanes, std::string memory,
               Weight weight = Weight::fault, std::string edge = {}, std::string fix = {});
-  /// A race whose accesses somebody else describes; see Findings::add.
+  /// A race whose accesses the caller describes; see Findings::add.
   template <class Make>
   void add_finding(Missing missing, Weight weight, const Instruction* earlier,
                    const Instruction* later, Make&& make) {
@@ -130,7 +131,7 @@ class Detector final : public Observer {
   [[nodiscard]] bool allocates(const Accessor& accessor) const {
     return begins(accessor, Unit::tensor_core);
   }
-  /// Whether strong reads of the later access's threads have found what was handed on behind the
+  /// Whether strong reads of the later access's threads have found what was handed on after the
   /// earlier one, although nothing made that an order.
   [[nodiscard]] bool sees(const Conflict& conflict, const Touch& touch);
   struct Barrier;

@@ -105,6 +105,8 @@ void Detector::on_order(const OrderEvent& event) {
   State& state = *state_;
   const Origin& origin = event.origin;
   switch (event.operation) {
+    case Operation::aligned:
+      return;  // It keeps lanes together, and orders nothing that they do in memory.
     case Operation::warp_sync:
       // elect.sync chooses a lane and promises nothing about memory; the others exchange values or
       // wait, and are taken to order what the lanes did before.

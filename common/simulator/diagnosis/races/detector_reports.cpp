@@ -50,7 +50,7 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
     relaxed = relaxed || knows(group.relaxed.generic);
   });
   if (allocates(earlier) || allocates(later)) return Missing::address_word;
-  // The init comes behind a use that met no object.
+  // The init comes after a use that found no object.
   if (std::string_view(earlier.unit) == kMbarrierUnit && begins(later, Unit::mbarrier))
     return Missing::init_order;
   if (too_narrow) return Missing::wider_scope;
@@ -152,26 +152,26 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
   const bool is_arrival = std::string_view(earlier.unit) == kArrivalUnit;
   if (is_arrival && is_through(conflict, touch)) return;
   const bool exchanges_volatile = earlier.is_volatile && touch.accessor->is_volatile;
-  // What strong reads have seen comes before what the thread does behind them to volatile data.
+  // Writes that strong reads have seen precede the thread's later accesses to volatile data.
   if (exchanges_volatile && sees(conflict, touch)) return;
   const Missing missing = is_arrival ? Missing::barrier_end : missing_between(conflict, touch);
   std::string edge, fix;
   if (missing == Missing::release_acquire && !earlier.is_async &&
       state_->cp_async_arrivers.contains(earlier.agent)) {
-    edge = "cp.async.mbarrier.arrive hands on its thread's copies, and not its stores";
+    edge = "cp.async.mbarrier.arrive hands on its thread's copies, but not its stores";
     fix =
         "let cp.async write these bytes too (a source size of 0 fills with zeros), or execute "
-        "mbarrier.arrive behind {first} as an arrival of its own";
+        "mbarrier.arrive after {first} as a separate arrival";
   }
   if (missing == Missing::address_word && allocates(*touch.accessor))
     fix =
         "after {second} and before {first}, put a barrier that the allocating warp and the reader "
-        "both come to (__syncthreads where all threads of the CTA pass, else a named barrier or an "
+        "both reach (__syncthreads where all threads of the CTA pass, else a named barrier or an "
         "mbarrier)";
   if (missing == Missing::init_order)
     fix =
-        "put a barrier of the CTA (or of the cluster) behind {second}, and let all that use the "
-        "mbarrier pass it first";
+        "put a barrier of the CTA (or of the cluster) after {second}, and let all threads that use "
+        "the mbarrier pass it first";
   if (are_of_two_lanes(earlier, conflict.earlier.lanes, *touch.accessor, touch.lanes))
     fix = kElectFix;
   if (missing == Missing::warp_order && earlier.agent != touch.warp) {

@@ -22,8 +22,8 @@ inline constexpr const char* kMbarrierUnit = "mbarrier operation";
 /// What reports call an arrival on an mbarrier.
 inline constexpr const char* kArrivalUnit = "arrival";
 
-/// What a cp.async.mbarrier.arrive hands on: its thread's copies. What its thread did and knew
-/// besides is kept for reports.
+/// What a cp.async.mbarrier.arrive hands on: its thread's copies. The thread's other accesses and
+/// its order are kept for reports.
 struct CopyArrival {
   View copies, besides;
 };
@@ -100,8 +100,8 @@ struct Signalling {
 struct Detector::Barrier {
   Handover pending;              ///< to the current phase
   std::array<Handover, 2> done;  ///< to the two phases before, by parity
-  Touch init;                    ///< who has initialised it, and when
-  std::vector<bool> ordered;     ///< warps that are known to come behind that, by their number
+  Touch init;                    ///< the thread that initialised it, and when
+  std::vector<bool> ordered;     ///< warps that are known to be ordered after that, by their number
 };
 
 /// Everything that synchronises, and who is under way.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostListed = 8;
 
-/// What a kind of race is called, and what to do. {first} and {second} stand for the lines.
+/// The texts of a kind of race, and what to do. {first} and {second} are replaced by the lines.
 struct Kind {
   Missing missing;
   const char* what;  ///< follows "...: "
@@ -27,93 +27,93 @@ constexpr const char* kProxies = "Proxies";
 constexpr const char* kModel = "Memory Consistency Model";
 
 constexpr Kind kKinds[] = {
-    {Missing::order, "no synchronisation of the two threads stands between them",
+    {Missing::order, "the two threads have not synchronised in between",
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
      "after {first} and before {second}, put an mbarrier that the first thread arrives on and the "
-     "second one waits for, or a barrier that both come to: a named one, or __syncthreads where "
-     "all "
+     "second one waits for, or a barrier that both reach: a named one, or __syncthreads where all "
      "threads of the CTA pass (never inside a role)"},
     {Missing::warp_order, "the two lanes of the warp have not synchronised in between",
      "the threads of a warp are not ordered by running together", kWarpBarrierSection,
-     "put __syncwarp() (bar.warp.sync) behind {first} and before {second}"},
-    {Missing::cluster_order, "no synchronisation of the two CTAs stands between them",
+     "put __syncwarp() (bar.warp.sync) after {first} and before {second}"},
+    {Missing::cluster_order, "the two CTAs have not synchronised in between",
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
-     "put a cluster barrier (arrive.release, wait.acquire) or an mbarrier of scope .cluster behind "
+     "put a cluster barrier (arrive.release, wait.acquire) or an mbarrier of scope .cluster after "
      "{first} and before {second}"},
     {Missing::proxy_fence,
-     "they are ordered, but no proxy fence stands between the generic and the async proxy",
+     "they are ordered, but without a proxy fence between the generic and the async proxy",
      "accesses of one memory by different proxies need a proxy fence between them", kProxies,
-     "execute fence.proxy.async behind {first}, in its thread, and before that thread synchronises "
+     "execute fence.proxy.async after {first}, in its thread, and before that thread synchronises "
      "with the one that issues {second}"},
-    {Missing::completion, "its completion was not waited for",
-     "what an asynchronous operation writes is there when its completion mechanism was waited for",
+    {Missing::completion, "this access is not ordered after a wait for its completion",
+     "the result of an asynchronous operation is visible only after a wait on its completion "
+     "mechanism",
      "Async proxy",
      "let the thread of {second} wait for what the operation of {first} completes: its mbarrier's "
-     "phase, its bulk group (wait_group without .read), or a thread that has"},
+     "phase, its bulk group (wait_group without .read), or a thread that has waited"},
     {Missing::source_free, "the operation was not known to have read it",
-     "the source of an asynchronous operation stays as it is until it was read", "Async proxy",
+     "the source of an asynchronous operation must not change before the operation has read it",
+     "Async proxy",
      "before {second}, wait until the operation of {first} has read its source: "
      "cp.async.bulk.wait_group.read in the thread that issued the copy, tcgen05.commit and its "
-     "mbarrier for an MMA, wgmma.wait_group; then tell the others by a barrier"},
+     "mbarrier for an MMA, wgmma.wait_group; then release the other threads by a barrier"},
     {Missing::wider_scope,
      "a release or an acquire between them has the scope .cta, and the threads are in two CTAs",
      "a release orders for an acquire where the scope of each contains the other's thread", "Scope",
      "use .cluster: mbarrier.arrive.release.cluster and mbarrier.try_wait.acquire.cluster"},
-    {Missing::release_acquire, "what was to order them is .relaxed",
+    {Missing::release_acquire, "the operation that should order them is .relaxed",
      "a relaxed operation orders nothing but itself", "Release and Acquire Patterns",
-     "write .release for what follows {first}, and .acquire for the wait before {second} (their "
-     "default where mbarrier operations have no qualifier)"},
-    {Missing::init_order, "no synchronisation stands between the init and this use",
-     "an mbarrier is used by threads that know of its init", kMbarrierInitSection,
-     "put a barrier of the CTA (or of the cluster) behind {first}, and let all that use the "
+     "use .release in the operation that follows {first}, and .acquire in the wait before {second} "
+     "(the defaults of mbarrier operations without a qualifier)"},
+    {Missing::init_order, "no synchronisation orders this use after the init",
+     "a thread uses an mbarrier only after synchronising with its init", kMbarrierInitSection,
+     "put a barrier of the CTA (or of the cluster) after {first}, and let all threads that use the "
      "mbarrier pass it first"},
     {Missing::init_fence, "no fence.mbarrier_init makes the init known to asynchronous units",
      "mbarrier.init is made visible to other CTAs and the async proxy by fence.mbarrier_init",
      "membar, fence",
-     "execute fence.mbarrier_init.release.cluster behind {first}, in its thread, and before the "
+     "execute fence.mbarrier_init.release.cluster after {first}, in its thread, and before the "
      "barrier that the others wait at"},
-    {Missing::address_word, "nothing orders the reader behind tcgen05.alloc",
+    {Missing::address_word, "nothing orders the reader after tcgen05.alloc",
      "tcgen05.alloc writes the address as a weak store", kTensorAllocationSection,
-     "after {first} and before {second}, put a barrier that the allocating warp and the reader "
-     "both "
-     "come to (__syncthreads where all threads of the CTA pass, else a named barrier or an "
+     "after {first} and before {second}, put a barrier that both the allocating warp and the "
+     "reader reach (__syncthreads where all threads of the CTA pass, else a named barrier or an "
      "mbarrier)"},
-    {Missing::tcgen05_fence, "no tcgen05.fence stands on both sides of what orders the threads",
+    {Missing::tcgen05_fence, "a tcgen05.fence is missing before or after what orders the threads",
      "tcgen05 operations of two threads are ordered by fence::before_thread_sync, "
      "synchronisation, fence::after_thread_sync",
      "tcgen05 Memory Consistency Model",
-     "execute tcgen05.fence::before_thread_sync behind {first} and before its thread synchronises, "
-     "and tcgen05.fence::after_thread_sync behind the wait and before {second}"},
+     "execute tcgen05.fence::before_thread_sync after {first} and before its thread synchronises, "
+     "and tcgen05.fence::after_thread_sync after the wait and before {second}"},
     {Missing::tensor_order, "nothing orders the two operations on Tensor Memory",
-     "asynchronous tcgen05 operations are waited for: tcgen05.commit and its mbarrier, "
+     "asynchronous tcgen05 operations need a wait: tcgen05.commit and its mbarrier, "
      "or tcgen05.wait",
      "tcgen05 Memory Consistency Model", "wait for the operation of {first} before {second}"},
-    {Missing::global_order, "no synchronisation of the two threads stands between them",
+    {Missing::global_order, "the two threads have not synchronised in between",
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
      "order {first} before {second}, or make both atomic"},
     {Missing::launch_order, "nothing orders the two launches",
      "launches of different streams run at the same time unless events order them", kModel,
      "put both into one stream, or let the second stream wait for an event of the first"},
     {Missing::previous_grid, "griddepcontrol.wait does not come before it",
-     "a dependent grid sees what the grid before it wrote after griddepcontrol.wait",
+     "a dependent grid sees the writes of the previous grid only after griddepcontrol.wait",
      kDependentLaunchSection, "execute griddepcontrol.wait before {second}"},
     {Missing::barrier_phase, "the second arrival could as well fall into the phase of the first",
-     "a barrier is used again by threads that know its last phase to be complete", "bar, barrier",
+     "a thread uses a barrier again only after the completion of its last phase", "bar, barrier",
      "give the two groups of warps barriers of their own (__syncthreads takes barrier 0), or order "
-     "{second} behind the completion of the phase of {first}"},
-    {Missing::tensor_map, "no fence.proxy.tensormap stands between them",
+     "{second} after the completion of the phase of {first}"},
+    {Missing::tensor_map, "no fence.proxy.tensormap separates them",
      "a changed tensor map is handed on with fence.proxy.tensormap", kProxies,
-     "execute fence.proxy.tensormap::generic.release behind {first} and "
+     "execute fence.proxy.tensormap::generic.release after {first} and "
      "fence.proxy.tensormap::generic.acquire before {second}"},
     {Missing::cta_end, "nothing orders it before the CTA's end",
      "shared memory lives as long as its CTA", "Shared State Space",
-     "let every CTA of the cluster pass a cluster barrier (arrive, wait) behind {first} and before "
+     "let every CTA of the cluster pass a cluster barrier (arrive, wait) after {first} and before "
      "the first of them ends"},
-    {Missing::barrier_end, "nothing tells that the arrival is through",
+    {Missing::barrier_end, "nothing shows that the arrival has completed",
      "an mbarrier object is invalidated or overwritten after the last operation on it",
      kMbarrierInvalSection,
-     "wait for the phase that {first} arrives for, or for a barrier behind it, before {second}"},
-    {Missing::coherence, "a .nc load sees what was there before the grid began, or not",
+     "wait for the phase that {first} arrives for, or for a barrier after it, before {second}"},
+    {Missing::coherence, "a .nc load may return the value from before the grid began",
      "ld.global.nc reads through a cache that is not coherent: data that no thread of the grid "
      "writes",
      kNonCoherentLoadSection,

@@ -24,8 +24,8 @@ enum class Missing : uint8_t {
   proxy_fence,      ///< ordered, but the async proxy may not see it: fence.proxy.async
   completion,       ///< what an asynchronous operation writes: its completion was not waited for
   source_free,      ///< what an asynchronous operation reads: it was not waited for
-  wider_scope,      ///< somebody handed it on, but with the scope of a CTA
-  release_acquire,  ///< somebody handed it on, but with a relaxed operation
+  wider_scope,      ///< a thread handed it on, but with the scope of a CTA
+  release_acquire,  ///< a thread handed it on, but with a relaxed operation
   init_order,       ///< mbarrier.init and a use, nothing between them
   init_fence,       ///< ordered, but other CTAs or units may not see it: fence.mbarrier_init
   address_word,     ///< the address that tcgen05.alloc writes
@@ -113,8 +113,8 @@ inline constexpr const char* kOneLaneEdge =
     "not synchronised in between";
 /// And what to do.
 inline constexpr const char* kOneLaneFix =
-    "put __syncwarp() (bar.warp.sync) behind {first} and before the lane that arrives for its "
-    "warp, or behind the lane that waits for its warp and before {second}";
+    "put __syncwarp() (bar.warp.sync) after {first} and before the lane that arrives for its "
+    "warp, or after the lane that waits for its warp and before {second}";
 
 /// Of two operations of one instruction that different lanes of a warp have issued: what to do.
 inline constexpr const char* kElectFix =

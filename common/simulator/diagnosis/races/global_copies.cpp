@@ -55,7 +55,7 @@ void GlobalRaces::on_copy(const CopyEvent& event) {
 
 void GlobalRaces::read_by_threads(const CopyEvent& event) {
   // cp.async of a warp: a source for each lane, read like a load at some time until it is waited
-  // for. The waits of a thread order its own later accesses alone, so the issue stands for the
+  // for. The waits of a thread order its own later accesses alone, so the issue represents the
   // read.
   auto source = event.copy.sources.begin();
   for (const int lane : lanes_of(event.origin.lanes)) {
@@ -94,7 +94,7 @@ void GlobalRaces::check_map(const CopyEvent& event, const Agent& agent) {
   touch.clock = agent.clock;
   touch.warp = warp;
   touch.fenced = &View::generic;
-  // Writes to the map must lie before a fence that acquires it, and that before the copy.
+  // Writes to the map must precede a fence that acquires it, and that must precede the copy.
   const uint64_t address = event.copy.tensor_map;
   const auto count_conflicts = [&](const View& view) {
     size_t count = 0;

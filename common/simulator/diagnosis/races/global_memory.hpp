@@ -61,12 +61,12 @@ class GlobalRaces final : public Observer {
     return {cluster_index_, origin.cta_rank};
   }
   [[nodiscard]] ThreadOrder& thread(const Origin& origin, int lane);
-  /// What somebody, maybe of another cluster, has handed on, in this cluster's numbers.
+  /// What a thread, possibly of another cluster, has handed on, in this cluster's numbers.
   [[nodiscard]] const View& at_home(const Released& released);
   /// The lanes that touch bytes (a mask) of a block.
   [[nodiscard]] static LaneMask lanes_at(const ShadowEntry& entry, uint32_t bytes);
   [[nodiscard]] Accessor accessor_of(const Origin& origin) const;
-  /// Whether somebody who knows this may meet what the grid before still does.
+  /// Whether a thread with this view may run at the same time as the previous grid.
   [[nodiscard]] bool is_early(const View& view) const {
     return launch_->operation().is_programmatic && !view.generic.is_past_grid_wait();
   }

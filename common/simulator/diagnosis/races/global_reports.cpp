@@ -91,14 +91,12 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   if (missing == Missing::wider_scope)
     fix =
         "use the scope of the GPU between CTAs: __threadfence() for __threadfence_block(), "
-        "atomicAdd "
-        "for atomicAdd_block, .gpu for .cta";
+        "atomicAdd for atomicAdd_block, .gpu for .cta";
   else if (missing == Missing::release_acquire)
     fix =
-        "put __threadfence() behind {first} and before its thread writes the flag, and another one "
-        "behind the wait for the flag and before {second}; or write the flag with .release and "
-        "read "
-        "it with .acquire";
+        "put __threadfence() after {first} and before its thread writes the flag, and another one "
+        "after the wait for the flag and before {second}; or write the flag with .release and "
+        "read it with .acquire";
   if (are_of_two_lanes(earlier, conflict.earlier.lanes, later, touch.lanes)) fix = kElectFix;
   const bool by_one_lane = missing == Missing::warp_order && !same_warp;
   if (by_one_lane) fix = kOneLaneFix;
@@ -110,16 +108,14 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
                         : exchanges || lacks_reader_fence ? Weight::isa_only
                                                           : Weight::fault;
   if (lacks_reader_fence)
-    fix =
-        "put __threadfence() after the atomic or load that has read the hand-over, before {second}";
+    fix = "put __threadfence() after the atomic or load that read the flag, before {second}";
   detector_.add_finding(missing, weight, earlier.instruction, later.instruction, [&] {
     Finding finding;
     finding.missing = missing;
     if (by_one_lane) finding.edge = kOneLaneEdge;
     if (lacks_reader_fence)
       finding.edge =
-          "the writer's fence has handed it on, but no fence follows where the reader has read "
-          "that";
+          "the writer has a fence before its flag, but the reader has none after reading the flag";
     finding.earlier = launch_->side_of(earlier, earlier_lanes);
     finding.later = launch_->side_of(later, lanes);
     finding.memory = memory_text(detector_.cluster().memory(), conflict.address, conflict.bytes);

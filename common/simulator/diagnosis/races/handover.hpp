@@ -36,7 +36,7 @@ class Handover {
   void complete(const Agent& agent) { agent.complete(completed_); }
   /// The same of what a commit has tracked.
   [[nodiscard]] View& completed() { return completed_; }
-  /// What somebody knew who has handed on something else: for reports.
+  /// The view of a thread that has handed on something else: for reports.
   void keep_relaxed(const View& view) { relaxed_.join(view); }
   /// What it carries for Tensor Memory.
   [[nodiscard]] TensorView& tensor() { return tensor_; }

@@ -133,7 +133,7 @@ RaceSide LaunchRaces::side_of(const Accessor& accessor, LaneMask lanes) const {
 
 std::shared_ptr<LaunchRaces> DeviceRaces::begin(Grid& grid) {
   forget_what_is_over();
-  // Launched by other means than a stream: behind everything.
+  // Launched by other means than a stream: after everything.
   if (next_ == nullptr) next_ = order_.begin({}, StreamOrder::Kind::kernel);
   return std::make_shared<LaunchRaces>(grid, std::exchange(next_, nullptr));
 }

@@ -2,9 +2,9 @@
 /// \file
 /// Races in global memory between clusters of a launch and between operations of streams.
 ///
-/// Three shadows lie one above the other. That of a cluster knows every thread (global_memory.hpp).
-/// At the cluster's end it is laid over the launch's, in which a cluster is one agent: nothing
-/// orders two clusters, so any conflict is a race. At the launch's end that is laid over the
+/// There are three levels of shadows. That of a cluster distinguishes threads (global_memory.hpp).
+/// At the cluster's end it is merged into the launch's, in which a cluster is one agent: nothing
+/// orders two clusters, so any conflict is a race. At the launch's end that is merged into the
 /// device's, in which operations of streams are the agents. Clusters that can synchronise with each
 /// other through global memory ("linked") share the first shadow, and run on one host thread at
 /// this level.
@@ -110,7 +110,7 @@ class DeviceRaces {
   void host_operation(std::shared_ptr<StreamOperation> operation, std::string name,
                       std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                       Findings& findings);
-  /// Memory is freed: what comes to lie there is something else.
+  /// Memory is freed: a later allocation there has no history.
   void forget(uint64_t address, uint64_t size_bytes);
 
  private:
@@ -134,8 +134,8 @@ class DeviceRaces {
   DeviceMemory& memory_;
   StreamOrder order_;
   std::shared_ptr<StreamOperation> next_;
-  /// Operations that everything after them came behind so far: nothing is compared with them before
-  /// one comes that does not.
+  /// Operations after which all later ones were ordered so far: nothing is compared with them until
+  /// one is not.
   std::deque<Ended> waiting_;
   std::vector<Clock> laid_;  ///< the last operation of each chain that is in all_
   std::unique_ptr<GlobalShadow> all_ = std::make_unique<GlobalShadow>();

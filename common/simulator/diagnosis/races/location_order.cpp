@@ -20,30 +20,37 @@ void LocationTable::write(Location location, bool is_atomic, std::span<const Rel
   LocationState& state = states_[location.key];
   if (!is_atomic) state.released.clear();
   if (writer.lanes != 0) state.unreleased = writer;
-  for (const Released& one : released) {
-    const auto same = std::find_if(
-        state.released.begin(), state.released.end(),
-        [&](const Released& other) { return other.from == one.from && other.scope == one.scope; });
-    constexpr size_t kFewParties = 8;
-    if (same != state.released.end())
-      same->view = joined(same->view, one.view);
-    else if (state.released.size() < kFewParties || one.scope < MemoryScope::gpu)
-      state.released.push_back(one);
-    else
-      add_to_many(state, one);
-  }
+  for (const Released& one : released) add(state, one);
 }
 
-void LocationTable::add_to_many(LocationState& state, const Released& one) {
-  const Party many{kManyClusters, 0};
-  auto view = std::make_shared<View>(one.view->as_foreign(one.from.cluster));
-  for (Released& other : state.released)
-    if (other.from == many && other.scope == one.scope) {
-      view->join(*other.view);
-      other.view = std::move(view);
-      return;
-    }
-  state.released.push_back({many, one.scope, std::move(view)});
+void LocationTable::add(LocationState& state, const Released& one) {
+  const auto of_party = [&](const Party& party) {
+    return std::find_if(state.released.begin(), state.released.end(), [&](const Released& other) {
+      return other.from == party && other.scope == one.scope;
+    });
+  };
+  constexpr Party kMany{kManyClusters, 0};
+  const bool is_wide = one.scope >= MemoryScope::gpu;
+  if (const auto many = of_party(kMany); is_wide && many != state.released.end()) {
+    auto view = std::make_shared<View>(*many->view);
+    view->join_foreign(*one.view, one.from.cluster);
+    many->view = std::move(view);
+    return;
+  }
+  if (const auto same = of_party(one.from); same != state.released.end()) {
+    same->view = joined(same->view, one.view);
+    return;
+  }
+  state.released.push_back(one);
+  constexpr size_t kFewParties = 8;
+  if (!is_wide || state.released.size() <= kFewParties) return;
+  View all;
+  std::erase_if(state.released, [&](const Released& other) {
+    if (other.scope != one.scope) return false;
+    all.join_foreign(*other.view, other.from.cluster);
+    return true;
+  });
+  state.released.push_back({kMany, one.scope, std::make_shared<View>(std::move(all))});
 }
 
 void ThreadOrder::release_fence(MemoryScope scope, const SharedView& view) {
@@ -64,7 +71,7 @@ void ThreadOrder::keep(Location location, const Released& found, MemoryScope rea
     if (kept.location == location && kept.released.from == reached.from &&
         kept.released.scope == reached.scope) {
       if (kept.latest == found.view) return;
-      // Who has read one value after the other has both behind it.
+      // A thread that has read both values, one after the other, is ordered after both writes.
       kept.released.view = joined(kept.released.view, reached.view);
       kept.latest = found.view;
       return;

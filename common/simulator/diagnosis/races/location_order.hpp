@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// What threads hand on through memory: strong accesses to one location, with an order and a scope
-/// of their own or of a fence beside them (PTX ISA, "Memory Consistency Model: Release and Acquire
+/// of their own or of an adjacent fence (PTX ISA, "Memory Consistency Model: Release and Acquire
 /// Patterns").
 ///
 /// A release pattern is a strong write that releases, or a fence and then a strong write; an
@@ -41,7 +41,7 @@ struct Party {
 /// which each cluster is foreign (View::as_foreign).
 inline constexpr uint64_t kManyClusters = ~uint64_t{0};
 
-/// What somebody has handed on by a strong write.
+/// What a thread has handed on by a strong write.
 struct Released {
   Party from{};                                  ///< who
   MemoryScope scope = MemoryScope::unspecified;  ///< how far it reaches
@@ -64,27 +64,28 @@ struct Location {
   static constexpr int kOffsetBits = 24;
 };
 
-/// A strong write that is no release, for reports: it would have handed on all that came before it.
+/// A strong write that is not a release, for reports: as a release it would have handed on
+/// everything before it.
 struct Unreleased {
   uint64_t cluster = 0;  ///< of the thread
   uint32_t warp = 0;     ///< in its cluster
-  LaneMask lanes = 0;    ///< the thread; none: there is no such write
+  LaneMask lanes = 0;    ///< the thread; none without such a write
   Clock clock = 0;       ///< of the warp
 };
 
 /// What a read of a location finds.
 struct LocationState {
-  /// One for each CTA and scope. Of more than a few CTAs, as those that meet at a barrier of the
-  /// whole grid, what they hand on to all of the GPU is one (kManyClusters).
+  /// One for each CTA and scope. Where more than a few CTAs hand on to all of the GPU, as at a
+  /// barrier of the whole grid, they are one (kManyClusters).
   std::vector<Released> released;
   Unreleased unreleased;  ///< the last strong write that was no release
 };
 
-/// What lies in locations. One for the clusters that run on one host thread.
+/// The contents of locations. One table for the clusters that run on one host thread.
 class LocationTable {
  public:
   /// A strong write. A store leaves only what its own thread hands on; an atomic adds to what the
-  /// value that it changes has brought along. `writer`: of one that is no release.
+  /// value that it changes carries. `writer`: of one that is not a release.
   void write(Location location, bool is_atomic, std::span<const Released> released,
              const Unreleased& writer);
   /// What a read of the location finds, or nullptr.
@@ -92,12 +93,12 @@ class LocationTable {
     const auto found = states_.find(location.key);
     return found == states_.end() ? nullptr : &found->second;
   }
-  /// Whether nothing lies anywhere.
+  /// Whether no location holds anything.
   [[nodiscard]] bool empty() const { return states_.empty(); }
 
  private:
-  /// Adds what another CTA hands on to what many have.
-  static void add_to_many(LocationState& state, const Released& one);
+  /// Adds what a CTA hands on to what others have.
+  static void add(LocationState& state, const Released& one);
 
   std::unordered_map<uint64_t, LocationState> states_;
 };

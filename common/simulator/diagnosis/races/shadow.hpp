@@ -3,13 +3,12 @@
 /// The shadow of byte-addressed memory: for every byte the latest accesses that a later one could
 /// race with.
 ///
-/// Memory is cut into blocks of 32 bytes. A block has entries: who (AccessorTable), when (the
-/// agent's clock), which of its bytes, which lanes. A write that is ordered behind an entry
-/// replaces it, and so does a read that is ordered behind a read; what is left are accesses that
-/// are concurrent with each other. An entry takes 16 bytes, and a block keeps at most kMostEntries
-/// of them, so the shadow takes at most 12 bytes for each byte in use. What many threads read at
-/// once needs more: a block's older entries then go to a list of its own, which writes are checked
-/// against.
+/// Memory is cut into blocks of 32 bytes. A block has entries: the accessor (AccessorTable), the
+/// time (the agent's clock), the bytes, the lanes. A write that is ordered after an entry replaces
+/// it, and so does a read that is ordered after a read; the rest are accesses that are concurrent
+/// with each other. An entry takes 16 bytes, and a block keeps at most kMostEntries of them, so the
+/// shadow takes at most 12 bytes for each byte in use. Data that many threads read at once needs
+/// more: a block's older entries then go to a list of its own, which writes are checked against.
 
 #include <algorithm>
 #include <array>
@@ -26,8 +25,8 @@ namespace bw::sim::races {
 
 /// Which lane touches which byte.
 struct LanePattern {
-  /// Of lanes that lie one after the other in memory: the lane of byte b of the block is
-  /// (b + base) >> shift. No pattern where it is negative: Touch::lanes all touch all bytes.
+  /// For lanes with contiguous data: the lane of byte b of the block is (b + base) >> shift. There
+  /// is no pattern if it is negative: all Touch::lanes touch all bytes.
   int8_t shift = -1;
   int16_t base = 0;  ///< see shift
 
@@ -100,9 +99,9 @@ class ByteShadow {
       visit<true, true>(require(index), index, bytes, touch, {}, found);
     });
   }
-  /// As check(), add() or both, for lanes that lie one after the other: `count` lanes from
-  /// `first_lane` on, the first of which touches the `lane_bytes` (a power of two) bytes at
-  /// `address`, the next one those behind them, and so on.
+  /// As check(), add() or both, for lanes with contiguous data: `count` lanes from `first_lane` on,
+  /// the first of which touches the `lane_bytes` (a power of two) bytes at `address`, the next one
+  /// those after them, and so on.
   template <bool checks, bool adds, class Found>
   void run(uint64_t address, uint32_t lane_bytes, int first_lane, int count, const Touch& touch,
            Found&& found) {
@@ -117,8 +116,8 @@ class ByteShadow {
     });
   }
 
-  /// Remembers an access that stands for the earlier ones of the same accessor and lanes to these
-  /// bytes: whoever knows of it knows of those.
+  /// Remembers an access that represents the earlier ones of the same accessor and lanes to these
+  /// bytes: order after it implies order after those.
   void add_latest(uint64_t address, uint64_t size, const Touch& touch) {
     for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
       Block& block = require(index);
@@ -219,6 +218,27 @@ class ByteShadow {
                                        const Touch& touch, LanePattern pattern, uint32_t common,
                                        Conflict& conflict);
 
+  /// Checks an access against an earlier one to the bytes in common. Returns whether it replaces
+  /// it.
+  template <bool checks, bool adds, class Found>
+  static bool meet(const ShadowEntry& entry, const Accessor& earlier, uint64_t index,
+                   const Touch& touch, LanePattern pattern, uint32_t common, Found&& found) {
+    const Accessor& later = *touch.accessor;
+    const bool may_conflict =
+        (later.writes || earlier.writes) && !are_morally_strong(earlier, later);
+    const bool may_replace = adds && replaces(later, earlier);
+    if (!may_conflict && !may_replace) return false;
+    Conflict conflict;
+    if (is_ordered(entry, earlier, touch, pattern, common, conflict)) return may_replace;
+    if (!may_conflict) return false;
+    if constexpr (checks) {
+      conflict.earlier = entry;
+      conflict.address += index * kBlockBytes;
+      found(conflict);
+    }
+    return may_replace;  // one report is enough
+  }
+
   template <bool checks, bool adds, class Found>
   void visit(Block& block, uint64_t index, uint32_t bytes, const Touch& touch, LanePattern pattern,
              Found&& found) {
@@ -234,23 +254,9 @@ class ByteShadow {
         continue;
       }
       const Accessor& earlier = accessors_[entry.number()];
-      const bool conflicts = writes || earlier.writes;
-      if (!adds && !conflicts) {
-        ++i;
-        continue;
-      }
-      Conflict conflict;
-      bool is_over = is_ordered(entry, earlier, touch, pattern, common, conflict);
-      if (!is_over && conflicts && !are_morally_strong(earlier, *touch.accessor)) {
-        if constexpr (checks) {
-          conflict.earlier = entry;
-          conflict.address += index * kBlockBytes;
-          found(conflict);
-        }
-        is_over = true;  // one report is enough
-      }
+      if (meet<checks, adds>(entry, earlier, index, touch, pattern, common, found))
+        entry.bytes &= ~bytes;
       if constexpr (adds) {
-        if (is_over && replaces(*touch.accessor, earlier)) entry.bytes &= ~bytes;
         if (entry.bytes == 0) {
           entry = entries[--block.count];
           continue;
@@ -315,17 +321,8 @@ void ByteShadow::visit_older(Block& block, uint64_t index, uint32_t bytes, const
     const uint32_t common = entry.bytes & bytes;
     const Accessor& earlier = accessors_[entry.number()];
     if (common == 0 || !(touch.accessor->writes || earlier.writes)) continue;
-    Conflict conflict;
-    bool is_over = is_ordered(entry, earlier, touch, pattern, common, conflict);
-    if (!is_over && !are_morally_strong(earlier, *touch.accessor)) {
-      if constexpr (checks) {
-        conflict.earlier = entry;
-        conflict.address += index * kBlockBytes;
-        found(conflict);
-      }
-      is_over = true;  // one report is enough
-    }
-    if (adds && is_over && replaces(*touch.accessor, earlier)) entry.bytes &= ~bytes;
+    if (meet<checks, adds>(entry, earlier, index, touch, pattern, common, found))
+      entry.bytes &= ~bytes;
   }
   std::erase_if(entries, [](const ShadowEntry& entry) { return entry.bytes == 0; });
   block.has_older = !entries.empty();

@@ -114,7 +114,7 @@ class StreamOrder {
     return host_.ended.knows_chain(operation.chain, operation.clock);
   }
 
-  /// A handle is no more, and may be given to another stream or event.
+  /// A handle was destroyed, and may be given to another stream or event.
   void forget_stream(const void* handle);
   /// See forget_stream.
   void forget_event(const void* handle) { events_.erase(handle); }
@@ -135,8 +135,8 @@ class StreamOrder {
   };
 
   [[nodiscard]] State& state(const Stream& stream);
-  /// A chain for an operation that knows so much when it begins: an operation of a chain knows
-  /// those before it there.
+  /// A chain for an operation that begins with the clock `at_start`: an operation of a chain is
+  /// ordered after those before it there.
   [[nodiscard]] uint32_t chain_for(State& state, const VectorClock& at_start);
   /// What a stream's next operation comes after beyond its stream.
   [[nodiscard]] Known of_others(const State& state) const;

@@ -63,7 +63,7 @@ uint32_t TensorMemoryRaces::begin(const Origin& origin, Kind kind, int lane) {
   Warp& warp = warp_of(origin);
   uint32_t& stream =
       of_tensor_core(kind) ? warp.threads[lane] : warp.streams[static_cast<size_t>(kind)];
-  if (stream == 0) {  // number 0 stays unused, so that 0 says that there is none
+  if (stream == 0) {  // number 0 stays unused: 0 means "no stream"
     if (streams_.empty()) streams_.emplace_back();
     stream = static_cast<uint32_t>(streams_.size());
     streams_.emplace_back();
@@ -293,7 +293,7 @@ void TensorMemoryRaces::enter(Cell& cell, uint32_t index, uint32_t flags) {
       if (place == nullptr) place = &entry;
       continue;
     }
-    // A read that is ordered before this one is told to everybody to whom this one is.
+    // Whatever is ordered after this one is ordered after a read that precedes it, too.
     const Operation& other = operations_[entry >> kFlagBits];
     const bool is_read = (entry & kWrites) == 0;
     if (entry >> kFlagBits == index || (is_read && (flags & kWrites) == 0 &&
@@ -481,7 +481,7 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
   if (first.kind == Kind::allocation && second.kind == Kind::allocation) {
     race.edge = fmt::format("the {} is not ordered before it", who(first));
     race.fix = fmt::format(
-        "put a cluster barrier behind the allocations of both CTAs of the pair and before {}",
+        "put a cluster barrier after the allocations of both CTAs of the pair and before {}",
         place_of(*second.origin.instruction));
     return;
   }
@@ -489,7 +489,7 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
     race.missing = TensorRace::Missing::address;
     race.edge = fmt::format("the {} is not ordered before the use", who(first));
     race.fix = fmt::format(
-        "let {} read the address only behind a barrier that the allocating warp comes to as well "
+        "let {} read the address only after a barrier that the allocating warp reaches as well "
         "(__syncthreads, or a cluster barrier for a pair)",
         warp_name(second));
     return;
@@ -502,13 +502,13 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
     if (of_tensor_core(first.kind)) {
       race.edge = "no tcgen05.commit covers the earlier operation";
       race.fix = fmt::format(
-          "execute tcgen05.commit in the thread that has issued it ({}), and wait for its mbarrier "
+          "execute tcgen05.commit in the thread that issued it ({}), and wait for its mbarrier "
           "in {} before {}",
           warp_name(first), warp_name(second), name_of(second));
     } else {
       const bool is_load = first.kind == Kind::load;
-      race.edge = is_load ? "no tcgen05.wait::ld stands behind the earlier operation"
-                          : "no tcgen05.wait::st stands behind the earlier operation";
+      race.edge = is_load ? "no tcgen05.wait::ld follows the earlier operation"
+                          : "no tcgen05.wait::st follows the earlier operation";
       race.fix = fmt::format(
           "{} {} before it {}",
           is_load ? "execute tcgen05.wait::ld in" : "execute tcgen05.wait::st in", warp_name(first),
@@ -522,9 +522,8 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
       race.edge = fmt::format("{} has not waited for the mbarrier of the tcgen05.commit at {}",
                               warp_name(second), at(stream.commit));
       race.fix = fmt::format(
-          "wait for it there (mbarrier.try_wait until true), then "
-          "tcgen05.fence::after_thread_sync, "
-          "before {}",
+          "wait for it there (mbarrier.try_wait until true), then execute "
+          "tcgen05.fence::after_thread_sync, before {}",
           place_of(*second.origin.instruction));
     } else if (warp.out.issued.covers(first.stream, first.epoch)) {
       const bool is_load = first.kind == Kind::load;
@@ -533,14 +532,15 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
                                       : "waits for it by tcgen05.wait::st only after",
                               at(earlier.release));
       race.fix =
-          fmt::format("{} {} after {} and before the arrival that tells {} of it",
+          fmt::format("{} {} after {} and before the arrival that releases {}",
                       is_load ? "execute tcgen05.wait::ld in" : "execute tcgen05.wait::st in",
                       warp_name(first), place_of(*first.origin.instruction), warp_name(second));
     } else {
-      race.edge = fmt::format("nothing tells {} that {} is through", warp_name(second), who(first));
+      race.edge = fmt::format("nothing orders {} after the completion of {}", warp_name(second),
+                              who(first));
       const bool fences = strict_ && second.kind != Kind::allocation;
       race.fix = fmt::format(
-          "let {} arrive on an mbarrier or a barrier behind it{}, and {} wait for that before {}",
+          "let {} arrive on an mbarrier or a barrier after it{}, and {} wait for that before {}",
           warp_name(first), fences ? " (after tcgen05.fence::before_thread_sync)" : "",
           warp_name(second), place_of(*second.origin.instruction));
     }
@@ -549,15 +549,13 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
   race.missing = TensorRace::Missing::fence;
   if ((lacks_fences ? warp.pending_issued : warp.pending).covers(first.stream, first.epoch)) {
     race.edge = fmt::format(
-        "no tcgen05.fence::after_thread_sync stands between the wait at {} and "
-        "this",
-        at(warp.acquire));
-    race.fix = fmt::format("execute tcgen05.fence::after_thread_sync in {} behind the wait at {}",
+        "no tcgen05.fence::after_thread_sync separates the wait at {} from this", at(warp.acquire));
+    race.fix = fmt::format("execute tcgen05.fence::after_thread_sync in {} after the wait at {}",
                            warp_name(second), at(warp.acquire));
   } else {
     race.edge = fmt::format(
-        "no tcgen05.fence::before_thread_sync stands between the earlier operation and the arrive "
-        "at {}",
+        "no tcgen05.fence::before_thread_sync separates the earlier operation from the arrive at "
+        "{}",
         at(earlier.release));
     race.fix =
         fmt::format("execute tcgen05.fence::before_thread_sync in {} before its arrive at {}",

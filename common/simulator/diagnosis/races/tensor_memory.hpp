@@ -1,14 +1,15 @@
 #pragma once
 /// \file
-/// Races on Tensor Memory: a shadow of what was read and written last, and who was told.
+/// Races on Tensor Memory: a shadow of the last reads and writes, and of the warps that are ordered
+/// after them.
 ///
 /// The rules (PTX ISA, "tcgen05 Memory Consistency Model"): tcgen05.ld and st are complete when
 /// their warp has waited for them; operations of the tensor core when a thread has seen the
-/// mbarrier that their tcgen05.commit arrives on. Complete operations come before those of another
-/// thread when a tcgen05.fence::before_thread_sync stands behind the first, an after_thread_sync
-/// before the second, and a synchronisation between the two. Some pairs of the tensor core stay in
-/// order without being complete (see is_pipeline). Level `hardware`: no fences are asked for, and
-/// the tensor core works in order.
+/// mbarrier that their tcgen05.commit arrives on. Complete operations precede those of another
+/// thread when a tcgen05.fence::before_thread_sync follows the first, an after_thread_sync precedes
+/// the second, and the two threads synchronise between these fences. Some pairs of the tensor core
+/// stay in order without being complete (see is_pipeline). Level `hardware`: no fences are
+/// required, and the tensor core works in order.
 
 #include <array>
 #include <cstdint>
@@ -103,7 +104,7 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
     std::array<uint32_t, kEntries> entries{};
   };
   /// A rectangle that one operation has written as a whole: sums are written many times before
-  /// anybody else looks at them. Its cells learn of it when somebody does.
+  /// another thread reads them. Its cells are updated when that happens.
   struct LastWrite {
     TensorRange range;
     uint32_t index = 0;
@@ -154,7 +155,7 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   Report report_;
   std::unordered_map<uint32_t, Warp> warps_;  ///< by CTA rank and number
   std::vector<Stream> streams_;
-  std::vector<Operation> operations_{1};  ///< 0 is none
+  std::vector<Operation> operations_{1};  ///< 0: no operation
   std::vector<uint32_t> free_operations_;
   std::vector<Memory> memories_;  ///< by CTA rank
   struct Commit {

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What synchronisation objects carry for Tensor Memory beside a View: the order of tcgen05
-/// operations goes by rules and fences of its own (PTX ISA, "tcgen05 Memory Consistency Model").
+/// What synchronisation objects carry for Tensor Memory in addition to a View: the order of tcgen05
+/// operations has its own rules and fences (PTX ISA, "tcgen05 Memory Consistency Model").
 ///
 /// Operations of one kind by one warp (of the tensor core: by one thread) form a stream; they are
 /// numbered from 1 and complete in order. A clock says for each stream up to which number.
@@ -42,12 +42,12 @@ class TensorClock {
 struct TensorView {
   /// Complete operations, ordered as threads are: what counts where no tcgen05.fence is asked for.
   TensorClock plain;
-  /// Complete operations that a tcgen05.fence::before_thread_sync (or a commit, which implies one)
-  /// stood behind.
+  /// Complete operations that were followed by a tcgen05.fence::before_thread_sync (or by a commit,
+  /// which implies one).
   TensorClock fenced;
   /// Operations of the tensor core that were issued before, complete or not.
   TensorClock issued;
-  /// The same behind a fence.
+  /// The same after a fence.
   TensorClock issued_fenced;
 
   /// Everything that either has.
@@ -59,8 +59,8 @@ struct TensorView {
   }
 };
 
-/// Who knows what each warp holds. The detector asks it wherever threads synchronise, whatever the
-/// order and scope of the instruction.
+/// The order of Tensor Memory that each warp holds. The detector queries it wherever threads
+/// synchronise, whatever the order and scope of the instruction.
 class TensorOrder {
  public:
   TensorOrder() = default;

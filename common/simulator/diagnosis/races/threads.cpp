@@ -101,7 +101,7 @@ void Threads::replace(const Origin& origin, const View& view) {
       continue;
     }
     // What was fenced stays fenced; relaxed operations of the united lanes may hand on more than
-    // each of them could, which hides a race rather than finding one that is none.
+    // each of them could, which hides a race rather than reporting a false one.
     first->lanes |= group.lanes;
     first->own_async = std::min(first->own_async, group.own_async);
     first->own_async_global = std::min(first->own_async_global, group.own_async_global);

@@ -25,7 +25,7 @@ namespace bw::sim::races {
 /// An asynchronous operation under way: an agent of its own, which begins with what its issuer
 /// knew.
 struct Agent {
-  uint32_t chain = 0;  ///< the chain of operations that it lies on
+  uint32_t chain = 0;  ///< the chain of operations that it is on
   Clock clock = 0;     ///< its number there
   SharedView start;    ///< what its issuer knew
 
@@ -45,13 +45,13 @@ struct LaneGroup {
   View view;           ///< what they know of others, and what they knew of each other when they met
   Clock own_async = 0;  ///< each lane's own accesses up to here are fenced for the async proxy
   Clock own_async_global = 0;  ///< the same for global memory
-  Clock own_inits = 0;  ///< each lane's own mbarrier.init up to here are fenced for everybody
+  Clock own_inits = 0;  ///< each lane's own mbarrier.init up to here are fenced for all threads
   // Relaxed operations hand on, and take in, only what fences say.
   View fenced;                                          ///< what a relaxed operation hands on
   MemoryScope fenced_scope = MemoryScope::unspecified;  ///< of that fence
-  View seen;       ///< what a later fence takes in, of the own CTA
+  View seen;       ///< what a later fence acquires, of its own CTA
   View seen_wide;  ///< the same of other CTAs: a fence with a scope that contains them takes it in
-  // Why something is not known although somebody handed it on, for reports.
+  // Why a thread is not ordered after something that was handed on, for reports.
   View too_narrow;  ///< the scope of one of the two instructions was too narrow
   View relaxed;     ///< one of the two instructions was relaxed
 };
@@ -101,17 +101,17 @@ class Threads {
   void fence(const Origin& origin, MemoryOrder order, MemoryScope scope);
   /// fence.proxy.async: what the lanes know, the async proxy sees.
   void fence_proxy_async(const Origin& origin, ProxyFence memory);
-  /// fence.mbarrier_init: what the lanes know of mbarrier.init, everybody sees.
+  /// fence.mbarrier_init: all mbarrier.init that precede the lanes become visible to all threads.
   void fence_mbarrier_init(const Origin& origin);
 
   /// An operation that the lanes of the origin issue now and that completes alone.
   [[nodiscard]] Agent begin(const Origin& origin);
-  /// One that completes behind all that the (lowest) lane has issued to this queue before (numbers
-  /// are up to the caller): knowing it to be complete is knowing all of them to be.
+  /// One that completes after all that the (lowest) lane has issued to this queue before (numbers
+  /// are up to the caller): its completion implies theirs.
   [[nodiscard]] Agent begin_in_order(const Origin& origin, uint32_t queue);
   /// The same without what the issuer knows.
   struct Ticket {
-    uint32_t chain = 0;  ///< the chain of operations that it lies on
+    uint32_t chain = 0;  ///< the chain of operations that it is on
     Clock clock = 0;     ///< its number there
   };
   /// The chain of a queue, for who numbers its operations.

@@ -38,7 +38,7 @@ Flow execute_breakpoint(Strand& strand, const Instruction& instruction, LaneMask
   Site{strand, instruction, active}.fault(
       {.code = FaultCode::breakpoint_executed,
        .what = "the kernel executed a breakpoint (brkpt)",
-       .rule = "brkpt suspends execution for a debugger, which is not here",
+       .rule = "brkpt stops for a debugger, and none is attached",
        .fix = "look at the condition that leads to this line: CUTLASS uses it for failed checks"});
 }
 
@@ -65,10 +65,11 @@ Flow execute_bad_call(Strand& strand, const Instruction& instruction, LaneMask a
   const int lane = lowest_lane(active);
   Site{strand, instruction, lane_bit(lane)}.fault(
       {.code = FaultCode::call_target,
-       .what = "a call through a register that holds " +
-               hex(strand.value(instruction.operands[0], lane)) +
-               ", which is none of the module's functions with these parameters (or one that is "
-               "already running: recursion is not executed)",
+       .what =
+           "a call through a register that holds " +
+           hex(strand.value(instruction.operands[0], lane)) +
+           ", which isn't one of the module's functions with these parameters (or is one that is "
+           "already running: recursion is not executed)",
        .rule = "the register holds the address of a function of the call's prototype",
        .fix = "set the pointer before the call; a pointer to a device function must be taken in "
               "device code of the same translation unit"});

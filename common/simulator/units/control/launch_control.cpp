@@ -37,7 +37,7 @@ SharedPlace own_place(Strand& strand, const Instruction& instruction, const Oper
   if (place.cta != strand.cta) {
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::other_cta_memory,
-         .what = fmt::format("the address lies in CTA rank {}, not in the executing CTA (rank {})",
+         .what = fmt::format("the address is in CTA rank {}, not in the executing CTA (rank {})",
                              place.cta->rank, strand.cta->rank),
          .rule = "both addresses fall within the .shared::cta window",
          .fix = "use .multicast::cluster::all to reach the other CTAs' memory"});

@@ -43,7 +43,7 @@ class AsyncGroups {
   /// `stage`. To be called again when the strand is resumed.
   Flow wait(Strand& strand, LaneMask lanes, uint32_t allowed, Stage stage);
   /// The instruction whose operation no wait of the thread has covered, and which has a source that
-  /// has to outlive it; null where there is none.
+  /// has to outlive it; null without one.
   [[nodiscard]] const Instruction* not_waited_for(uint32_t thread) const;
   /// Calls `action` when all operations that the thread has begun so far are complete (at once,
   /// with `now`, when they are).

@@ -74,11 +74,10 @@ const AsyncStoreForm& async_form_of(const Instruction& instruction) {
 SharedPlace shared_place(const Site& site, const AsyncStoreForm& form, uint64_t address,
                          size_t bytes, const char* what) {
   if (form.generic && space_of_generic(address) != AddressSpace::shared_cluster)
-    site.fault(
-        {.code = FaultCode::not_shared_address,
-         .what = fmt::format("the generic address of the {} does not lie in shared memory", what),
-         .rule = "the address falls within the .shared::cluster window",
-         .fix = "map the address of a variable in shared memory with mapa"});
+    site.fault({.code = FaultCode::not_shared_address,
+                .what = fmt::format("the generic address of the {} is not in shared memory", what),
+                .rule = "the address falls within the .shared::cluster window",
+                .fix = "map the address of a variable in shared memory with mapa"});
   return resolve_shared(site, form.generic ? AddressSpace::generic : AddressSpace::shared_cluster,
                         address, bytes, bytes);
 }
@@ -94,10 +93,10 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
         site, form, form.mbarrier.of(strand, instruction, lane), kMbarrierObjectBytes, "mbarrier");
     if (place.cta != barrier.cta)
       site.fault({.code = FaultCode::copy_mbarrier_elsewhere,
-                  .what = fmt::format("the data goes to CTA rank {}, the mbarrier lies in CTA rank "
+                  .what = fmt::format("the data goes to CTA rank {}, the mbarrier is in CTA rank "
                                       "{}",
                                       place.cta->rank, barrier.cta->rank),
-                  .rule = "the mbarrier lies in the shared memory of the destination's CTA",
+                  .rule = "the mbarrier is in the shared memory of the destination's CTA",
                   .fix = "map the data's and the mbarrier's address to the same CTA"});
     const Cycle arrival = units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time);
     const Message message = message_of(strand, instruction, lane, form);
@@ -139,7 +138,7 @@ Flow send_to_global(Strand& strand, const Instruction& instruction, LaneMask act
     const uint64_t address = form.destination.of(strand, instruction, lane);
     if (form.generic && space_of_generic(address) != AddressSpace::global)
       site.fault({.code = FaultCode::not_global_address,
-                  .what = "the generic address does not lie in global memory",
+                  .what = "the generic address is not in global memory",
                   .rule = "without a completion mechanism the address falls within .global",
                   .fix = "pass an address of global memory"});
     std::byte* const memory =

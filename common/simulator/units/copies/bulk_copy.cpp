@@ -108,11 +108,10 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
     TmaLoad load(site);
     const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
     if (load.destinations.front() == strand.cta)
-      site.fault(
-          {.code = FaultCode::bulk_to_own_cta,
-           .what = "the destination lies in the executing CTA's own shared memory",
-           .rule = "from .shared::cta to .shared::cluster the destination lies in another CTA",
-           .fix = "map the destination to another CTA with mapa, or copy with ld and st"});
+      site.fault({.code = FaultCode::bulk_to_own_cta,
+                  .what = "the destination is in the executing CTA's own shared memory",
+                  .rule = "from .shared::cta to .shared::cluster the destination is in another CTA",
+                  .fix = "map the destination to another CTA with mapa, or copy with ld and st"});
     load.source = source.cta;
     load.apart_bytes = (offset - source.offset_bytes) % kSharedPassBytes;
     const std::byte* const data = source.cta->shared.data() + source.offset_bytes;
@@ -259,7 +258,7 @@ void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
   const bool needs_noftz = is_half && form.reduction == Reduction::add;
   if (b.modifiers.has("noftz") != needs_noftz)
     b.refuse(needs_noftz ? "needs .noftz" : "does not take .noftz",
-             ".noftz stands with .add of .f16 and .bf16");
+             ".noftz belongs to .add of .f16 and .bf16");
   const bool allowed = to_global ? reduction_in_global(form.reduction, form.type)
                                  : reduction_in_shared(form.reduction, form.type);
   if (!allowed)

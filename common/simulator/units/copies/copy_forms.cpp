@@ -46,11 +46,11 @@ void check_mbarrier_place(const Strand& strand, const Instruction& instruction, 
   if ((destination.rank | peer_bit) == (barrier.rank | peer_bit)) return;
   Site{strand, instruction, lane_bit(lane)}.fault(
       {.code = FaultCode::copy_mbarrier_elsewhere,
-       .what = "the data goes to " + rank_text(destination) + ", the mbarrier lies in " +
+       .what = "the data goes to " + rank_text(destination) + ", the mbarrier is in " +
                rank_text(barrier),
        .rule = (cta_group == CtaGroup::one
-                    ? "without .cta_group::2 the mbarrier lies in the destination's CTA"
-                    : "with .cta_group::2 the mbarrier lies in the destination's CTA or in "
+                    ? "without .cta_group::2 the mbarrier is in the destination's CTA"
+                    : "with .cta_group::2 the mbarrier is in the destination's CTA or in "
                       "its peer (ranks that differ in bit 0)"),
        .fix = cta_group == CtaGroup::one ? "pass the mbarrier of the destination's CTA, or use "
                                            ".cta_group::2 for the pair's other CTA"

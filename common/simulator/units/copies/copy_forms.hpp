@@ -37,7 +37,7 @@ struct AddressOperand {
 
 /// An optional or plain value operand; index 0xffff when absent.
 struct ValueOperand {
-  static constexpr uint16_t kAbsent = 0xffff;  ///< there is no such operand
+  static constexpr uint16_t kAbsent = 0xffff;  ///< the form has no such operand
   uint16_t index = kAbsent;                    ///< of the operand
   /// Whether there is one.
   [[nodiscard]] bool present() const { return index != kAbsent; }
@@ -83,15 +83,15 @@ struct SharedTarget {
 
 /// Resolves destinations and mbarriers of one lane's load and fills destinations and
 /// signals of `load`, which knows its site; returns the offset of the data in each destination.
-/// Checks bounds, alignment, the multicast mask, where the mbarrier may lie, and that it is
+/// Checks bounds, alignment, the multicast mask, where the mbarrier may be, and that it is
 /// initialised. Throws SimulationError{contract}.
 uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
                         uint32_t transfer_bytes, TmaLoad& load);
 
-// For observers; both do nothing when nobody wants to know.
+// For observers; both do nothing without an observer of copies.
 
 /// Completes a load: what it reads, and `shared_bytes` at `offset_bytes` of each destination.
-/// Nothing is described where nobody observes copies.
+/// Describes nothing without an observer of copies.
 void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
                    std::vector<MemoryRange> sources, uint32_t offset_bytes, uint32_t shared_bytes);
 /// Completes a store from the issuing CTA's shared memory.

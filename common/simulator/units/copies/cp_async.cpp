@@ -142,7 +142,7 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
                      .rule = "shared memory lives as long as its CTA",
                      .fix =
                          "wait for the copy before the exit: cp.async.commit_group and "
-                         "cp.async.wait_group 0 in the thread that has issued it",
+                         "cp.async.wait_group 0 in the thread that issued it",
                      .section = "Shared State Space",
                      .hardware_accepts = true};
       });

@@ -233,7 +233,7 @@ void TensorBox::for_each_row(Row&& row) const {
   }
 }
 
-bool TensorBox::lies_inside() const {
+bool TensorBox::is_inside() const {
   if (pitch_bytes_ != row_bytes_) return false;
   uint64_t rows = 0;
   for_each_row([&](uint64_t, bool inside) { rows += inside; });

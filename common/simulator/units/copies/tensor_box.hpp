@@ -21,7 +21,7 @@ using Im2colOffsets = std::array<uint16_t, Im2col::kMaxSpatial>;
 
 /// What .im2col::w takes instead (PTX ISA, "wHalo" and "wOffset").
 struct Im2colWide {
-  uint16_t halo = 0;    ///< pixels behind those that the map asks for
+  uint16_t halo = 0;    ///< pixels after those that the map requests
   uint16_t offset = 0;  ///< added to every pixel's position in dimension 1
 };
 
@@ -43,7 +43,7 @@ class TensorBox {
   TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
             const Im2colOffsets& offsets);
   /// The pixels of a map for .im2col::w: along dimension 1 of the bounding box and image by image,
-  /// the other spatial dimensions staying at `coordinates`; the halo goes on behind the last of
+  /// the other spatial dimensions staying at `coordinates`; the halo continues after the last of
   /// them.
   TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
             const Im2colWide& wide);
@@ -56,7 +56,7 @@ class TensorBox {
   [[nodiscard]] uint32_t rows() const { return rows_; }
   /// From row to row in shared memory.
   [[nodiscard]] uint32_t pitch_bytes() const { return pitch_bytes_; }
-  /// Bytes that the copy reports to the mbarrier: the whole box, whatever lies outside of the
+  /// Bytes that the copy reports to the mbarrier: the whole box, including what is outside of the
   /// tensor. Padding is not copied and does not count: 16 elements of 4 bits are 8 bytes, which is
   /// what CUTLASS announces for its block-scaled kernels (elements times sizeof_bits of the type).
   [[nodiscard]] uint32_t transfer_bytes() const { return rows_ * row_bytes_; }
@@ -88,8 +88,8 @@ class TensorBox {
   /// at each row. nullopt: they may be any number.
   [[nodiscard]] std::optional<Run> only_run() const;
 
-  /// Whether all of the box's bytes in shared memory lie inside of the tensor, without gaps.
-  [[nodiscard]] bool lies_inside() const;
+  /// Whether all of the box's bytes in shared memory are inside of the tensor, without gaps.
+  [[nodiscard]] bool is_inside() const;
 
   /// Global to shared memory: writes the box, filled where it is outside of the tensor, at
   /// `shared_offset` of each of the windows (a CTA's shared memory from its offset 0).
@@ -136,7 +136,7 @@ class TensorBox {
 [[nodiscard]] ReductionType reduction_type(TensorMapType type) noexcept;
 
 /// Exchanges for the 16-byte chunks of a shared-memory row: chunk c of the row at shared address
-/// `row_address` lies at chunk c ^ the result (PTX ISA, "Swizzling modes").
+/// `row_address` is at chunk c ^ the result (PTX ISA, "Swizzling modes").
 [[nodiscard]] uint32_t swizzle_chunk_exchange(TensorMapSwizzle swizzle,
                                               uint32_t row_address) noexcept;
 

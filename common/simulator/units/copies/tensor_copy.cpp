@@ -66,14 +66,14 @@ TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
   if (!map)
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::tensor_map_invalid,
-         .what = "the 128 bytes at the tensor map's address are no tensor map",
+         .what = "the 128 bytes at the tensor map's address aren't a tensor map",
          .rule = "tensorMap names an object that an encoding function has written",
          .fix =
              "encode the map on the host, check the result, and pass it to the kernel unchanged"});
   if (const std::string problem = tensor_map_problem(bytes); !problem.empty())
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::tensor_map_replaced,
-         .what = "tensormap.replace has made a map that cannot be: " + problem,
+         .what = "tensormap.replace has made an invalid map: " + problem,
          .rule = "a tensor map meets the conditions of its encoding function",
          .fix = "replace all fields that depend on each other before the map is used",
          .section = "tensormap.replace"});
@@ -131,7 +131,7 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
         {.code = FaultCode::tensor_reduction_type,
          .what = std::string("a reduction .") + reduction_name(form.reduction) +
                  " of elements of type " + tensor_map_type_name(map.type),
-         .rule = "the operation and the element type stand together in the instruction's table",
+         .rule = "the instruction's table lists the operation with this element type",
          .fix = "encode the map with a type that has this reduction"});
 }
 
@@ -147,9 +147,10 @@ TensorBox wide_box(Strand& strand, const Instruction& instruction, int lane, con
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::form_not_executed,
          .what = fmt::format("the operand wHalo of .im2col::w::128 is {}", wide.halo),
-         .rule = "where in shared memory the halo behind each 32 pixels lies is said by a figure "
-                 "alone, and nobody has measured it here: only a wHalo of 0 is simulated",
-         .fix = "use .im2col::w, whose halo lies behind all pixels",
+         .rule =
+             "the position in shared memory of the halo after each 32 pixels is given by a figure "
+             "alone, and it was not measured for this simulator: only a wHalo of 0 is simulated",
+         .fix = "use .im2col::w, whose halo follows all pixels",
          .section = "im2col::w and im2col::w::128 modes, wHalo"});
   constexpr uint32_t kHaloEnd = 512, kOffsetEnd = 32;
   if (wide.halo >= kHaloEnd || wide.offset >= kOffsetEnd)
@@ -167,7 +168,7 @@ TensorBox wide_box(Strand& strand, const Instruction& instruction, int lane, con
          .what = fmt::format("the first pixel has the coordinate {} in dimension 1, where the "
                              "bounding box of {} ends at {}",
                              coordinates[1], map.describe(), last),
-         .rule = "the first pixel may lie outside of the bounding box on its left side only",
+         .rule = "the first pixel may be outside of the bounding box on its left side only",
          .fix = "begin at a position of the box or before it, and add the filter's position as "
                 "wOffset",
          .section = "im2col::w and im2col::w::128 modes, Bounding Box"});
@@ -235,14 +236,14 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
                fmt::format("the first pixel has the coordinate {} in dimension {}, where the "
                            "bounding box of {} goes from {} to {}",
                            coordinates[d + 1], d + 1, map.describe(), map.im2col.lower[d], last),
-           .rule = "the first pixel lies in the bounding box",
+           .rule = "the first pixel is in the bounding box",
            .fix = "begin at a position of the box, and add the filter's position as the offset",
            .section = "Tensors, Im2col mode"});
   }
   return TensorBox(map, coordinates, offsets);
 }
 
-/// The part of the box inside of the tensor must lie in one allocation.
+/// The part of the box inside of the tensor must be in one allocation.
 void check_global(Strand& strand, const Instruction& instruction, int lane, const TensorBox& box,
                   Access access) {
   const std::optional<TensorBox::Range> range = box.global_range();
@@ -280,7 +281,7 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
        .section = "Tensors"});
 }
 
-/// What of global memory the box touches, for observers of copies: one range, or none where it lies
+/// The global memory that the box touches, for observers of copies: one range, or none where it is
 /// outside of the tensor.
 std::vector<MemoryRange> global_ranges(const Strand& strand, const TensorBox& box) {
   if (!strand.cluster->observed(EventKind::copy)) return {};
@@ -361,8 +362,8 @@ void store_box_by(Strand& strand, const Instruction& instruction, LaneMask lanes
   const SharedPlace source =
       resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
                      box->shared_bytes(), kTensorSharedAlignmentBytes, Access::read);
-  // What lies outside of the tensor is not stored, and need not have been written.
-  if (source.cta->contents.is_tracked() && box->lies_inside())
+  // Bytes outside of the tensor are not stored, and need not have been written.
+  if (source.cta->contents.is_tracked() && box->is_inside())
     require_written(site, *source.cta, source.offset_bytes, box->shared_bytes(), "this copies");
   TmaStore store(site);
   store.tensor_map = form.map.of(strand, instruction, lane);

@@ -405,7 +405,7 @@ TensorMapStatus replace_tensor_map_field(void* map, TensorMapField field, uint32
   const auto invalid_field = [](std::string what) {
     return TensorMapStatus{TensorMapStatus::kInvalidValue, std::move(what)};
   };
-  if (!encoded) return invalid_field("the 128 bytes are no tensor map");
+  if (!encoded) return invalid_field("the 128 bytes aren't a tensor map");
   const FieldName known = name_of(field);
   const uint32_t dimensions =
       field == TensorMapField::global_stride ? kTensorMapMaxRank - 1 : kTensorMapMaxRank;

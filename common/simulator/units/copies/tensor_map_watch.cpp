@@ -46,7 +46,7 @@ void TensorMapWatch::begin_copy(const Site& site, uint64_t map) {
                                     "fence.proxy.tensormap has handed it on to this copy",
                                     hex(map)),
                 .rule = "a changed tensor map is handed on with fence.proxy.tensormap",
-                .fix = "execute fence.proxy.tensormap::generic.release behind the change and "
+                .fix = "execute fence.proxy.tensormap::generic.release after the change and "
                        "fence.proxy.tensormap::generic.acquire of the map before the copy",
                 .section = "Proxies",
                 .places = {place(cluster_, watched.change, "changed here")}});

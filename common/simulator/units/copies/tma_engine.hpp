@@ -40,10 +40,10 @@ struct TmaLoad {
   /// Moves the data; gets each destination's shared memory.
   std::function<void(const std::vector<std::byte*>& windows)> move;
   uint64_t tensor_map = 0;                       ///< of a tensor copy: the map's address
-  std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
+  std::unique_ptr<CopyDescription> description;  ///< for observers; null without any
 };
 
-/// A copy out of the own CTA's shared memory that completes on a bulk group.
+/// A copy out of the CTA's own shared memory that completes on a bulk group.
 struct TmaStore {
   /// Issued at a site.
   explicit TmaStore(const Site& issued_at) : site(issued_at) {}
@@ -59,7 +59,7 @@ struct TmaStore {
   /// Writes them to global memory.
   std::function<void(const std::vector<std::byte>& staged)> write;
   uint64_t tensor_map = 0;                       ///< of a tensor copy: the map's address
-  std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
+  std::unique_ptr<CopyDescription> description;  ///< for observers; null without any
 };
 
 /// The copy engine of a CTA's SM.

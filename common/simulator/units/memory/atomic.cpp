@@ -103,7 +103,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
       {.active = active, .bytes = static_cast<uint32_t>(bytes), .own = places}, detail.has_result);
   tell_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
               addresses);
-  strand.warp->heard = strand.time;
+  strand.warp->last_acquire = strand.time;
   // Trying in vain to take a lock changes nothing.
   if (changes) strand.cluster->note_progress();
 }

@@ -32,7 +32,7 @@ Flow fill(Strand& strand, const Instruction& instruction, LaneMask active) {
                   .fix = "round the size up and pad the region"});
     if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster)
       site.fault({.code = FaultCode::not_shared_address,
-                  .what = "the generic address does not lie in shared memory",
+                  .what = "the generic address is not in shared memory",
                   .rule = "the address falls within the .shared::cta window",
                   .fix = "pass an address of shared memory"});
     if (bytes == 0) continue;

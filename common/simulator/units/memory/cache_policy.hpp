@@ -20,7 +20,7 @@ inline void expect_count_and_policy(Binder& binder, size_t count) {
   const bool is_wide = policy.kind == ptx::Operand::Kind::reg &&
                        binder.builder().register_operand(policy.reg).bytes == sizeof(uint64_t);
   if (!is_wide && policy.kind != ptx::Operand::Kind::integer)
-    binder.refuse("has a cache policy that is no register of 64 bits",
+    binder.refuse("has a cache policy that is not a register of 64 bits",
                   "pass what createpolicy has written");
 }
 

@@ -83,7 +83,7 @@ struct LanePointers {
   }
 };
 
-/// From the first to the last byte that the lanes access, all of which lie in one CTA's memory or
+/// From the first to the last byte that the lanes access, all of which are in one CTA's memory or
 /// one allocation.
 struct Span {
   const std::byte* first = nullptr;
@@ -191,7 +191,7 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
     }
   }
   if (out.base == nullptr && first != nullptr) {
-    // Of the other lanes as well, whom nobody asks: so it is a vector loop.
+    // For the other lanes as well, whose results are unused: so it is a vector loop.
     const uint64_t origin = reinterpret_cast<uintptr_t>(first) - least;
     for (size_t lane = 0; lane < kWarpLanes; ++lane)
       out.own[lane] = reinterpret_cast<std::byte*>(origin + addresses[lane]);
@@ -255,7 +255,7 @@ void store_elements(const T* lanes, LaneMask active, const LanePointers& to, siz
   }
 }
 
-/// The elements of a vector as they lie in memory, lane by lane.
+/// The elements of a vector as memory holds them, lane by lane.
 template <class T, size_t count>
 using LaneVectors = T[kWarpLanes][count];
 
@@ -352,7 +352,7 @@ Flow mark_unwritten(Strand& strand, const Instruction& instruction, const Access
     }
     marks->set(instruction.operands[kData + element], active, marked, source);
   }
-  return had_marks ? Flow::next : strand.cluster->yield_behind(strand, instruction);
+  return had_marks ? Flow::next : strand.cluster->yield_after(strand, instruction);
 }
 
 Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -370,7 +370,7 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
                                     });
     return strand.block(WaitKind::global_order, 0, 0);
   }
-  if (is_strong(instruction.order)) strand.warp->heard = strand.time;
+  if (is_strong(instruction.order)) strand.warp->last_acquire = strand.time;
   LanePointers from;
   const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::read, from);
   timed_access::load(strand, place_of(space, detail), places_of(from, active, detail));
@@ -392,7 +392,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   all.base = const_cast<std::byte*>(from);
   transfer_in(strand, instruction, active, detail, all);
   timed_access::load(strand, place_of(detail.space, detail), places_of(all, active, detail));
-  if (is_strong(instruction.order)) strand.warp->heard = strand.time;
+  if (is_strong(instruction.order)) strand.warp->last_acquire = strand.time;
   if (strand.cluster->observed(EventKind::access)) {
     LaneAddresses addresses;
     addresses.fill(address);
@@ -457,7 +457,7 @@ void copy_undefined(Strand& strand, const Instruction& instruction, LaneMask lan
                          detail.element_bytes, writer_at({strand, instruction, lane_bit(lane)}));
 }
 
-/// The lanes whose data is marked as undefined, after checking that this is no use of it.
+/// The lanes whose data is marked as undefined, after checking that this does not use it.
 LaneMask copied_undefined(const Strand& strand, const Instruction& instruction, LaneMask active,
                           const AccessDetail& detail) {
   const UndefinedLanes& marks = *strand.warp->undefined;

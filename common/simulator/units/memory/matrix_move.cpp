@@ -66,8 +66,7 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
   if (space == AddressSpace::generic && space_of_generic(at) != AddressSpace::shared_cluster)
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::not_shared_address,
-         .what =
-             fmt::format("the generic row address of lane {} does not lie in shared memory", lane),
+         .what = fmt::format("the generic row address of lane {} is not in shared memory", lane),
          .rule = "the address falls within the shared window",
          .fix = "pass an address of shared memory"});
   const Site site{strand, instruction, lane_bit(lane)};

@@ -17,7 +17,7 @@ namespace {
   std::vector<std::string> details;
   if (active == strand.mask && strand.frame != nullptr)
     details.push_back(
-        "the warp has parted at " +
+        "the warp diverged at " +
         place_of(*strand.cluster, strand.cluster->kernel().code()[strand.frame->branch]));
   Site{strand, instruction, active}.fault(
       {.code = FaultCode::aligned_divergence,
@@ -31,6 +31,13 @@ namespace {
 }
 
 }  // namespace
+
+void tell_converged(const Strand& strand, const Instruction& instruction) {
+  strand.cluster->tell(&Observer::on_order,
+                       OrderEvent{.operation = OrderEvent::Operation::aligned,
+                                  .origin = strand.origin(instruction, strand.warp->live),
+                                  .cycle = strand.time});
+}
 
 void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMask active) {
   // Lanes whose guard skips the instruction won't come.

@@ -83,7 +83,7 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
   }
   if (strand.wake == Wake::none) strand.time += cluster_.costs().cluster_wait();
   state.outstanding &= ~lanes;
-  strand.warp->heard = strand.time;
+  strand.warp->last_acquire = strand.time;
   if (cluster_.observed(EventKind::order)) {
     OrderEvent event{.operation = OrderEvent::Operation::cluster_barrier_pass,
                      .origin = strand.origin(instruction, lanes),

@@ -68,7 +68,7 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
     if (space_of_generic(address) != AddressSpace::global) {
       Site{strand, instruction, lane_bit(lane)}.fault(
           {.code = FaultCode::not_global_address,
-           .what = "the fenced range does not lie in global memory",
+           .what = "the fenced range is not in global memory",
            .rule = "the address is generic and must fall within the .global state space",
            .fix = "copy the tensor map to global memory and fence it there"});
     }

@@ -80,7 +80,7 @@ struct MbarrierUnit::State {
   std::deque<Mbarrier> slots;  ///< stable addresses; dead ones are reused
   std::vector<uint32_t> free_slots;
   std::array<Cycle, kMaxClusterRanks> last_remote{};
-  /// Who has invalidated the object that was last at an offset.
+  /// The origin of the inval of the object that was last at an offset.
   std::map<uint32_t, Origin> invalidated;
 };
 
@@ -153,7 +153,7 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
           .fix = keep_alive_advice(cta_.cluster->kernel(), instruction),
           .details =
               {"docs/pitfalls.md, pitfall 8: exit before a remote arrival, a multicast write "
-               "or an MMA is through"},
+               "or an MMA has completed"},
           .section = "Cluster of Cooperative Thread Arrays",
           .hardware_accepts = true};
     };
@@ -175,11 +175,11 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
       Site{strand, instruction, 0}.fault(
           {.code = FaultCode::mbarrier_not_initialised,
            .what = fmt::format("the mbarrier {} (shared offset {}, CTA rank {}) has been "
-                               "invalidated by warp {}, while this was still to come",
+                               "invalidated by warp {} before this operation on it",
                                name(offset_bytes), offset_bytes, cta_.rank, by.warp),
-           .rule = "an invalidated object is used no more before it is initialised again",
+           .rule = "an invalidated object is not used again before it is initialised again",
            .fix = "run mbarrier.inval only when all arrivals, copies and commits that signal the "
-                  "mbarrier are known to have come: wait for the phase that they complete",
+                  "mbarrier are known to have arrived: wait for the phase that they complete",
            .section = "mbarrier.inval",
            .places = {issuer.place(*by.instruction, by.lanes, "the mbarrier.inval")}});
     }
@@ -191,9 +191,8 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
     }
     Site{strand, instruction, 0}.fault(
         {.code = FaultCode::mbarrier_not_initialised,
-         .what =
-             fmt::format("there is no initialised mbarrier at {} (shared offset {}, CTA rank {})",
-                         name(offset_bytes), offset_bytes, cta_.rank),
+         .what = fmt::format("no mbarrier is initialised at {} (shared offset {}, CTA rank {})",
+                             name(offset_bytes), offset_bytes, cta_.rank),
          .rule = "every mbarrier operation but init needs a valid object",
          .fix = "run mbarrier.init on it first, and let the other threads see that: "
                 "fence.mbarrier_init.release.cluster and a barrier",
@@ -473,10 +472,10 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, const MbarrierOperation& b
   barrier.waiters.clear();
   std::swap(barrier.landed, barrier.copies);
   barrier.copies.clear();
-  if (barrier.observed_phase == barrier.phase) was_seen(barrier, by.now);
+  if (barrier.observed_phase == barrier.phase) note_observed(barrier, by.now);
 }
 
-void MbarrierUnit::was_seen(Mbarrier& barrier, Cycle now) {
+void MbarrierUnit::note_observed(Mbarrier& barrier, Cycle now) {
   const Cycle cycles = now - std::min(now, barrier.phase_start);
   for (const Mbarrier::Copy& copy : barrier.landed)
     cta_.cluster->demand().came_early(copy.asked, copy.bytes, cycles);

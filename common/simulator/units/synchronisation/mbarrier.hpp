@@ -105,7 +105,7 @@ class MbarrierUnit {
   void complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycle asked = kNever);
   /// A thread has observed that the last phase is complete. The first time, the cluster's demand
   /// records how long its copies had been there.
-  void was_seen(Mbarrier& barrier, Cycle now);
+  void note_observed(Mbarrier& barrier, Cycle now);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.
   void increment_pending(const MbarrierOperation& by, uint32_t count);

@@ -40,7 +40,7 @@ SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const O
   if (place.cta != strand.cta) {
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::mbarrier_of_other_cta,
-         .what = fmt::format("the mbarrier lies in CTA rank {}, but this form works on the "
+         .what = fmt::format("the mbarrier is in CTA rank {}, but this form works on the "
                              "executing CTA's shared memory (rank {})",
                              place.cta->rank, strand.cta->rank),
          .rule = "a generic address must fall into the .shared::cta window",

@@ -32,7 +32,7 @@ Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
          .what = fmt::format("a wait on a barrier of CTA rank {} by a thread of CTA rank {}",
                              place.cta->rank, strand.cta->rank),
          .rule = "waits work on the executing CTA's .shared::cta memory",
-         .fix = "wait on a barrier of the own CTA, and let the other CTA arrive on that"});
+         .fix = "wait on a barrier in this CTA and have the other CTA arrive on it"});
   }
   return units_of(*place.cta).mbarriers.require(place.offset_bytes, strand, instruction);
 }
@@ -77,8 +77,8 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
   const bool complete = behind != 0;
   if (complete) {
     barrier.observed_phase = barrier.phase;
-    units_of(strand).mbarriers.was_seen(barrier, strand.time);
-    strand.warp->heard = strand.time;
+    units_of(strand).mbarriers.note_observed(barrier, strand.time);
+    strand.warp->last_acquire = strand.time;
   }
   units_of(strand).mbarriers.tell_test(barrier, static_cast<int64_t>(barrier.phase) - behind,
                                        complete, (instruction.flags & kTry) != 0, strand,

@@ -133,22 +133,22 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
 
 void NamedBarriers::check_knows_last_phase(const Site& site, const NamedBarrier& barrier) const {
   const Warp& warp = *site.strand.warp;
-  if (barrier.phase == 0 || warp.heard >= barrier.completed_at) return;
+  if (barrier.phase == 0 || warp.last_acquire >= barrier.completed_at) return;
   if (site.strand.cluster->settings().checks != Checks::contract)
     return;  // or the detector says it
   if (warp.index < barrier.last_warps.size() && barrier.last_warps[warp.index].waits) return;
   site.fault(
       {.code = FaultCode::barrier_shared,
        .what =
-           fmt::format("warp {} arrives at {} and has learned nothing of other warps since "
-                       "phase {} was completed by others: this arrival could as well have "
-                       "fallen into that phase",
+           fmt::format("warp {} arrives at {} and has not synchronised with other warps since "
+                       "they completed phase {}: this arrival could as well have fallen into "
+                       "that phase",
                        warp.index, barrier_name(static_cast<uint32_t>(&barrier - barriers_.data())),
                        barrier.phase - 1),
-       .rule = "a barrier is used again by threads that know its last phase to be complete",
+       .rule = "a thread uses a barrier again only after the completion of its last phase",
        .fix = "give the two groups of warps barriers of their own (__syncthreads takes barrier "
-              "0), or order this arrival behind the completion of the phase before",
-       .details = arrivals(*cta_.cluster, barrier.last_warps, "arrived in the phase before")});
+              "0), or order this arrival after the completion of the previous phase",
+       .details = arrivals(*cta_.cluster, barrier.last_warps, "arrived in the previous phase")});
 }
 
 void NamedBarriers::warp_arrived(NamedBarrier& barrier, NamedBarrier::Arrival& arrival) {
@@ -233,7 +233,7 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
     complete(barrier, origin, strand.time);
     if (request.operation != BarrierOperation::arrive) strand.time = release;
     if (request.result != nullptr) write_result(finished, strand, *request.result, lanes);
-    if (arrival.waits) strand.warp->heard = strand.time;
+    if (arrival.waits) strand.warp->last_acquire = strand.time;
     return Flow::next;
   }
   if (request.operation == BarrierOperation::arrive) return Flow::next;

@@ -46,7 +46,7 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
   }
   // From the warp's first undefined value on its instructions carry marks.
   const bool begins_marks = !had_marks && strand.warp->undefined != nullptr;
-  return flow == Flow::next && begins_marks ? strand.cluster->yield_behind(strand, instruction)
+  return flow == Flow::next && begins_marks ? strand.cluster->yield_after(strand, instruction)
                                             : flow;
 }
 

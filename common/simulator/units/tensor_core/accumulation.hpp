@@ -9,12 +9,12 @@
 /// | sequential | one chain of fp32 fused multiply-adds in ascending order of k | Blackwell |
 /// | hopper | what an H100 does, step by step | Hopper |
 /// | blackwell | what a B200 does, as far as others have measured it: FP8 as all other formats | |
-/// | none | nothing is summed, D stays as it is: times without results | |
+/// | none | nothing is summed, D does not change: times without results | |
 ///
-/// Settings::summation chooses (BW_SIM_ACCUMULATION). What a B200 does nobody here could measure:
+/// Settings::summation chooses (BW_SIM_ACCUMULATION). A B200 was not available for a measurement:
 /// the authors of "MATLAB-tensor-core" (north-numerical-computing, arXiv 2512.07004) have published
-/// inner products of bf16, f16 and tf32 by wmma, and the rule explains all that were looked at.
-/// That tcgen05 sums alike is assumed; for its FP8 they and DeepGEMM (issue 176) state the same 25
+/// inner products of bf16, f16 and tf32 by wmma, and the rule explains all that were compared. We
+/// assume that tcgen05 sums alike; for its FP8 they and DeepGEMM (issue 176) state the same 25
 /// bits.
 
 #include <cstddef>
@@ -41,8 +41,8 @@ struct RowTile {
   size_t n = 0;              ///< columns
   size_t k = 0;              ///< depth
   bool accumulate = false;   ///< start from D; else from 0
-  /// Operands of 8 bits as they stood in memory, [k][16] and [n][k], where they are at hand: with
-  /// them a model need not take the fp32 values apart.
+  /// Operands of 8 bits as they were in memory, [k][16] and [n][k], if available: with them a model
+  /// need not take the fp32 values apart.
   const uint8_t* a_codes = nullptr;
   const uint8_t* b_codes = nullptr;  ///< of B
 };

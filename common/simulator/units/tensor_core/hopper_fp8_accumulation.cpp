@@ -34,7 +34,7 @@ using Floats = float __attribute__((vector_size(kVectorBytes)));
 constexpr size_t kPackets = sizeof(float);
 constexpr size_t kLanes = kVectorBytes / kPackets;
 constexpr size_t kGroupRows = kVectorBytes;
-static_assert(kRowBlock % kLanes == 0, "a packet lies in one tile");
+static_assert(kRowBlock % kLanes == 0, "a packet is in one tile");
 static_assert(kMostJointTiles * kRowBlock % kGroupRows == 0, "the tiles are whole groups");
 
 /// Columns that are summed at once: enough sums to hide the latency of their additions, few enough

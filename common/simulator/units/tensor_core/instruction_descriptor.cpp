@@ -173,7 +173,7 @@ class Check {
                    "clear bits 0 and 1");
     const bool selects = form_.kind == MmaKind::f16 || form_.kind == MmaKind::tf32;
     const uint32_t selector = get(bits_, kSelector);
-    // Two 32-bit sub-columns of metadata stand side by side; a selector beyond them has no
+    // Two 32-bit sub-columns of metadata are side by side; a selector beyond them has no
     // published meaning.
     if (form_.sparse && !is_block_scaled(form_.kind) && selector > (selects ? 1u : 0u))
       return fault(fmt::format("the sparsity selector {} in bits 0 and 1, where {} is allowed",
@@ -216,7 +216,7 @@ class Check {
           "bit 23 clear (scales of type ue4m3), which only kind::mxf4nvf4 with "
           ".scale_vec::4X or .block16 has",
           "set bit 23 (ue8m0)");
-    const uint32_t unit = form_.scales;  // scales lie at multiples of their number
+    const uint32_t unit = form_.scales;  // scales are at multiples of their number
     for (const auto& [matrix, id] :
          {std::pair{"A", get(bits_, kAScaleId)}, std::pair{"B", get(bits_, kBScaleId)}})
       if (id % unit != 0 || id + form_.scales > 4)

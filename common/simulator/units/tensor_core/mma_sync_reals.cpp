@@ -27,7 +27,7 @@ constexpr int kMaxRealK = 64;
 constexpr int kQuads = 4;
 constexpr int kQuadK = 4;
 
-/// A matrix of codes as they stand in memory, to be decoded together.
+/// A matrix of codes as memory holds them, to be decoded together.
 class CodeMatrix {
  public:
   explicit CodeMatrix(MmaFormat format) : format_(format), bytes_(container_bytes(format)) {}

@@ -61,8 +61,8 @@ void look_mn_major(const SharedOperand& operand, const Cta& cta, Found& found) {
   }
 }
 
-/// Whether all bytes of the lines in which the operand lies were written: true of most operands,
-/// and quickly seen.
+/// Whether all bytes of the lines that hold the operand were written: true of most operands, and
+/// quick to check.
 bool are_lines_written(const SharedOperand& operand, const Cta& cta) {
   const SharedLines lines =
       lines_of(operand.matrix, operand.major, operand.rows, operand.k_bytes / operand.element_bytes,
@@ -71,7 +71,7 @@ bool are_lines_written(const SharedOperand& operand, const Cta& cta) {
          cta.contents.is_written(lines.first_bytes, lines.end_bytes - lines.first_bytes);
 }
 
-/// Whether one of the parts of a tile that lie before the operand begins with a written row.
+/// Whether one of the parts of a tile that precede the operand begins with a written row.
 bool follows_written_rows(const SharedOperand& operand, const Cta& cta) {
   constexpr int kMostPartsBefore = 3;  // a tile of 256 rows
   constexpr uint32_t kRowsOfStride = 8;

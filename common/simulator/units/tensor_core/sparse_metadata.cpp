@@ -55,7 +55,7 @@ std::optional<Fault> read_metadata(TensorMemory& memory, const MmaShape& shape, 
                                    uint32_t column, bool takes_zero, uint16_t* positions) {
   const SparseChunks chunks = sparse_chunks(shape);
   const bool shared_words = shares_words(shape);
-  const uint32_t unit = chunks.elements / 4;  // elements that one position stands for, but tf32
+  const uint32_t unit = chunks.elements / 4;  // elements that one position represents, except tf32
   for (uint32_t row = 0; row < kRowBlock; ++row)
     for (uint32_t chunk = 0; chunk < chunks.count; ++chunk) {
       const uint32_t index = index_of(memory, shared_words, lane, column, row, chunk);
@@ -71,7 +71,7 @@ std::optional<Fault> read_metadata(TensorMemory& memory, const MmaShape& shape, 
                           "0b0110 and 0b1110",
             .fix =
                 "write the positions of the two stored elements (or pairs) of each chunk, the "
-                "first one in the low bits, and check where the metadata stands",
+                "first one in the low bits, and check where the metadata is stored",
             .section = "Sparse Matrices",
             .hardware_accepts = index == 0};
       const uint32_t first = chunk * chunks.elements;

@@ -25,9 +25,9 @@ void require_whole_warp(const Strand& strand, const Instruction& i, LaneMask act
   Site{strand, i, active}.fault_at_isa(FaultCode::warp_exited_early, [&] {
     return Fault{.code = FaultCode::warp_exited_early,
                  .what = "only the lanes " + hex_mask(strand.warp->live) +
-                         " of the warp are there: the others have ended, or never were",
+                         " of the warp are live: the others have ended, or never existed",
                  .rule = "all threads of the warp execute it",
-                 .fix = "let the whole warp come to it before any of its threads returns",
+                 .fix = "let the whole warp reach it before any of its threads returns",
                  .hardware_accepts = true};
   });
 }
@@ -49,8 +49,8 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   if (place.cta != strand.cta)
     Site{strand, i, active}.fault({.code = FaultCode::other_cta_memory,
                                    .what = "writes its address into another CTA's shared memory",
-                                   .rule = "the destination lies in the CTA's own shared memory",
-                                   .fix = "pass an address of the own CTA"});
+                                   .rule = "the destination is in the CTA's own shared memory",
+                                   .fix = "pass an address in this CTA"});
   if (memory.allocate(strand, i, active, group, columns, place.offset_bytes)) return Flow::next;
   return strand.block(WaitKind::tcgen05_alloc, columns, static_cast<uint64_t>(group));
 }

@@ -72,7 +72,7 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
            .what = fmt::format("out of bounds: the source matrix of {} rows from shared address {} "
                                "reaches outside of the CTA's shared memory",
                                copy.rows, copy.source.start_bytes),
-           .rule = "the matrix lies in the CTA's shared memory",
+           .rule = "the matrix is in the CTA's shared memory",
            .fix = "check start address and offsets (in bytes >> 4)",
            .section = "Shared memory descriptor"});
     const uint32_t columns = copy.row_bytes / sizeof(uint32_t);

@@ -431,8 +431,9 @@ void bind_store(Binder& binder) {
 }
 /// tcgen05.ld.red: the machine does not have it.
 [[noreturn]] void bind_load_reduction(Binder& binder) {
-  binder.refuse("is no instruction of sm_100a: a load with a reduction needs sm_103a or sm_110a",
-                "load with tcgen05.ld and reduce the registers after tcgen05.wait::ld");
+  binder.refuse(
+      "is not an instruction of sm_100a: a load with a reduction needs sm_103a or sm_110a",
+      "load with tcgen05.ld and reduce the registers after tcgen05.wait::ld");
 }
 void bind_wait_load(Binder& binder) {
   binder.expect_count(0, 0);

@@ -105,7 +105,7 @@ class Issue {
            .what = fmt::format("invalid datapath (lane) alignment: {} starts at lane {} with M = "
                                "{}",
                                matrix, matrix_lane, mma_.shape.m),
-           .rule = "the layout says in which lanes A and D lie",
+           .rule = "the layout says which lanes hold A and D",
            .fix = std::string("start at lane 0") + (may_be_16 ? " or 16" : ""),
            .section = "Data Path Layout Organization",
            .hardware_accepts = is_valid(on_hardware)});
@@ -131,7 +131,7 @@ class Issue {
       require_lane_of_d(mma_.a_address.lane, "A");
       if (mma_.shape.a_major != Major::k)
         fault({.code = FaultCode::matrix_layout,
-               .what = "the instruction descriptor says that A is MN-major, but A lies in Tensor "
+               .what = "the instruction descriptor says that A is MN-major, but A is in Tensor "
                        "Memory",
                .rule = "A in Tensor Memory is K-major",
                .fix = "clear bit 15"});
@@ -182,7 +182,7 @@ class Issue {
                                matrix, rows, descriptor.start_bytes, descriptor.leading_bytes,
                                descriptor.stride_bytes, strand_.cta->shared.size(),
                                kReservedSharedBytes),
-           .rule = "the matrix lies in the CTA's shared memory",
+           .rule = "the matrix is in the CTA's shared memory",
            .fix = "check start address, offsets (in bytes >> 4) and the size of the tile",
            .section = "Shared memory descriptor"});
   }

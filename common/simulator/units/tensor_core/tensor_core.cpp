@@ -238,7 +238,7 @@ void TensorCore::execute_copy(const CopyOperation& copy) {
           std::memcpy(bytes, source, kChunkBytes);
         } else {
           unpack_packed_chunk(copy.element_bits, source, bytes);
-          if (copy.element_bits == 4)  // 4-bit codes stand in bits 2 to 5 of their byte
+          if (copy.element_bits == 4)  // 4-bit codes are in bits 2 to 5 of their byte
             for (std::byte& code : bytes) code <<= 2;
         }
         uint32_t words[kChunkBytes / sizeof(uint32_t)];

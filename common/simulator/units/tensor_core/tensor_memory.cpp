@@ -36,7 +36,7 @@ TensorMemory::~TensorMemory() {
 ColumnSet TensorMemory::taken() const {
   ColumnSet taken = allocated_;
   if (sm_ == nullptr) return taken;
-  // The CTAs of one cluster lie on different SMs of the GPU, also where this machine has too few.
+  // The CTAs of one cluster are on different SMs of the GPU, even if this machine has too few.
   for (const TensorMemory* const other : sm_->members)
     if (other->cta_.cluster != cta_.cluster) taken |= other->allocated_;
   return taken;
@@ -144,8 +144,7 @@ void TensorMemory::require_written(const Strand& strand, const Instruction& inst
             .rule = "the contents of newly allocated columns are undefined",
             .fix =
                 "write it first: enable-input-d must be false on the first tcgen05.mma of a sum, "
-                "and a "
-                "read needs the commit and the mbarrier wait that order it behind the mma",
+                "and a read needs the commit and the mbarrier wait that order it after the mma",
             .section = "Tensor Memory",
             .hardware_accepts = true};
       };
@@ -334,9 +333,9 @@ void TensorMemory::require_unused(const Strand& strand, const Instruction& instr
             .what = fmt::format("{} while a {} of them by warp {} has not been waited for", columns,
                                 transfer.is_load ? "load" : "store", warp),
             .rule = std::string(kRule),
-            .fix = fmt::format("execute {} in the warp that has issued it, then a barrier (with "
+            .fix = fmt::format("execute {} in the warp that issued it, then a barrier (with "
                                "tcgen05.fence::before_thread_sync before and ::after_thread_sync "
-                               "behind it) before the deallocation",
+                               "after it) before the deallocation",
                                transfer.is_load ? "tcgen05.wait::ld" : "tcgen05.wait::st"),
             .details = {"it was issued at " + place_of(cluster, *transfer.instruction)},
             .hardware_accepts = transfer.is_load};

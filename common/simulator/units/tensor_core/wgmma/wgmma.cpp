@@ -135,7 +135,7 @@ MatrixDescriptor checked_descriptor(const Strand& strand, const Instruction& i, 
                          "memory (the first {} are reserved)",
                          name, rows, descriptor.start_bytes, descriptor.leading_bytes,
                          descriptor.stride_bytes, shared_bytes, kReservedSharedBytes),
-         .rule = "the matrix lies in the CTA's shared memory",
+         .rule = "the matrix is in the CTA's shared memory",
          .fix = "check start address, offsets (in bytes >> 4) and the size of the tile",
          .section = "Matrix Descriptor Format"});
   return descriptor;
@@ -303,11 +303,10 @@ Flow execute_unfenced(Strand& strand, const Instruction& i, LaneMask active) {
     if (use->writer) details.push_back("written by " + place_of(strand, *use->writer));
     Site{strand, i, active}.fault(
         {.code = FaultCode::wgmma_fence_missing,
-         .what = use->writer
-                     ? fmt::format("register {} was written, and no wgmma.fence stands between "
-                                   "that and this MMA",
-                                   name)
-                     : "no wgmma.fence stands before this MMA",
+         .what = use->writer ? fmt::format("register {} was written, and no wgmma.fence separates "
+                                           "that from this MMA",
+                                           name)
+                             : "no wgmma.fence precedes this MMA",
          .rule = "wgmma.fence orders accesses to the registers of D and of fragments of A before "
                  "later MMAs; the first MMA needs one as well",
          .fix = "execute wgmma.fence.sync.aligned after the last write and before the first "

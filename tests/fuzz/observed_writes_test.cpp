@@ -1,7 +1,7 @@
 /// \file
 /// Each family of instructions that write memory tells observers of it: without that, races and
 /// reads of unwritten memory go unnoticed.
-#include "tests/fuzz/told_writes.hpp"
+#include "tests/fuzz/observed_writes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -98,10 +98,10 @@ Outcome run(const Case& one, size_t& changed) {
   task.memory.resize(kMemoryWords);
   for (uint32_t i = 0; i < kMemoryWords; ++i) task.memory[i] = i * 0x9e3779b1u;
   task.text = one_instruction_kernel(values + one.before, one.instruction, one.behind);
-  return simulate_told(task, short_settings(), &changed);
+  return simulate_observed(task, short_settings(), &changed);
 }
 
-TEST(ToldWrites, EveryFamilyTells) {
+TEST(ObservedWrites, EveryFamilyTells) {
   size_t changed_by_others = 0;
   EXPECT_FALSE(run({"mov.u32 %r9, 0;"}, changed_by_others).fault);
   for (const Case& one : cases()) {
@@ -110,7 +110,7 @@ TEST(ToldWrites, EveryFamilyTells) {
     const Outcome outcome = run(one, changed);
     EXPECT_FALSE(outcome.fault) << outcome.report;
     EXPECT_GT(changed, changed_by_others);
-    EXPECT_EQ(outcome.untold, "");
+    EXPECT_EQ(outcome.unobserved, "");
   }
 }
 

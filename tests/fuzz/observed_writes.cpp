@@ -1,4 +1,4 @@
-#include "tests/fuzz/told_writes.hpp"
+#include "tests/fuzz/observed_writes.hpp"
 
 #include <map>
 
@@ -9,11 +9,11 @@
 namespace bw::sim::fuzz {
 namespace {
 
-/// The first byte that differs and that no observer was told of, or `before.size()`.
-size_t first_untold(std::span<const std::byte> before, std::span<const std::byte> after,
-                    const std::vector<bool>& told) {
+/// The first byte that differs and was not observed, or `before.size()`.
+size_t first_unobserved(std::span<const std::byte> before, std::span<const std::byte> after,
+                        const std::vector<bool>& observed) {
   size_t i = 0;
-  while (i < before.size() && (before[i] == after[i] || told[i])) ++i;
+  while (i < before.size() && (before[i] == after[i] || observed[i])) ++i;
   return i;
 }
 
@@ -25,9 +25,9 @@ size_t count_changed(std::span<const std::byte> before, std::span<const std::byt
 
 }  // namespace
 
-class ToldWrites::Watch final : public Observer {
+class ObservedWrites::Watch final : public Observer {
  public:
-  explicit Watch(ToldWrites& launch) : launch_(launch) {}
+  explicit Watch(ObservedWrites& launch) : launch_(launch) {}
 
   [[nodiscard]] EventKinds wants() const override {
     return event_kinds(EventKind::cta, EventKind::access, EventKind::copy, EventKind::footprint,
@@ -38,7 +38,7 @@ class ToldWrites::Watch final : public Observer {
     if (!event.starts) return;
     Shared& shared = shared_[event.cta.rank];
     shared.before.assign(event.cta.shared.begin(), event.cta.shared.end());
-    shared.told.assign(shared.before.size(), false);
+    shared.observed.assign(shared.before.size(), false);
   }
 
   void on_access(const AccessEvent& event) override {
@@ -89,7 +89,7 @@ class ToldWrites::Watch final : public Observer {
   void on_finish(const Cluster& cluster) override {
     for (const Cta& cta : const_cast<Cluster&>(cluster).ctas()) {
       const Shared& shared = shared_[cta.rank];
-      const size_t byte = first_untold(shared.before, cta.shared, shared.told);
+      const size_t byte = first_unobserved(shared.before, cta.shared, shared.observed);
       launch_.changed_ += count_changed(shared.before, cta.shared);
       if (byte < shared.before.size() && launch_.shared_.empty())
         launch_.shared_ =
@@ -100,36 +100,38 @@ class ToldWrites::Watch final : public Observer {
  private:
   struct Shared {
     std::vector<std::byte> before;
-    std::vector<bool> told;
+    std::vector<bool> observed;
   };
 
   void write_shared(uint32_t rank, uint64_t offset, size_t bytes) {
-    std::vector<bool>& told = shared_[rank].told;
-    for (size_t i = offset; i < std::min(offset + bytes, uint64_t{told.size()}); ++i)
-      told[i] = true;
+    std::vector<bool>& observed = shared_[rank].observed;
+    for (size_t i = offset; i < std::min(offset + bytes, uint64_t{observed.size()}); ++i)
+      observed[i] = true;
   }
   void write_global(uint64_t address, size_t bytes) {
-    std::vector<bool>& told = launch_.global_;
+    std::vector<bool>& observed = launch_.global_;
     for (uint64_t i = address; i < address + bytes; ++i)
-      if (i >= launch_.address_ && i - launch_.address_ < told.size())
-        told[i - launch_.address_] = true;
+      if (i >= launch_.address_ && i - launch_.address_ < observed.size())
+        observed[i - launch_.address_] = true;
   }
 
-  ToldWrites& launch_;
+  ObservedWrites& launch_;
   std::map<uint32_t, Shared> shared_;  ///< by the CTA's rank
 };
 
-std::unique_ptr<Observer> ToldWrites::observe(Cluster&) { return std::make_unique<Watch>(*this); }
+std::unique_ptr<Observer> ObservedWrites::observe(Cluster&) {
+  return std::make_unique<Watch>(*this);
+}
 
-std::string ToldWrites::untold(std::span<const std::byte> before,
-                               std::span<const std::byte> after) const {
+std::string ObservedWrites::unobserved(std::span<const std::byte> before,
+                                       std::span<const std::byte> after) const {
   if (!shared_.empty()) return shared_;
-  const size_t byte = first_untold(before, after, global_);
+  const size_t byte = first_unobserved(before, after, global_);
   return byte < before.size() ? fmt::format("byte {} of global memory", byte) : "";
 }
 
-size_t ToldWrites::changed(std::span<const std::byte> before,
-                           std::span<const std::byte> after) const {
+size_t ObservedWrites::changed(std::span<const std::byte> before,
+                               std::span<const std::byte> after) const {
   return changed_ + count_changed(before, after);
 }
 

@@ -18,7 +18,7 @@ using Wants = std::array<double, kShared>;
 
 /// The CTAs of an SM in a step. A resource in use delays others even before it is saturated: two
 /// CTAs that use a unit half of the time slow each other down.
-class OnSm {
+class SmContention {
  public:
   /// Adds a CTA with this demand.
   void add(const Wants& wants) {
