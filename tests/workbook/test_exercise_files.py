@@ -166,7 +166,9 @@ class Starters(SmallRepository):
         self.assertIn("work(slowly);", code)
         bug = self.reader_file("bugs/1.4_f.cuh").read_text(encoding="utf-8")
         self.assertIn("arrive_twice();", bug)
-        self.assertNotIn("exercise", bug)
+        self.assertNotIn("// >>>", bug)
+        self.assertEqual(bug.count("// Right lines, not shown here"), 2)
+        self.assertNotIn("stage + 1", bug)
         blank = self.reader_file("answers.toml").read_text(encoding="utf-8")
         for part in ('["1.3"]', 'count = ""', "How many?", "b: the consumer", '["1.4"]',
                      'line = ""', 'cause = ""'):
