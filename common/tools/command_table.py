@@ -375,7 +375,8 @@ GROUPS = (
                  ("docs --serve 8080", "on another port (0: any that is free)")), _docs,
                 more="Chapters, concepts, glossary, instruction tables, contract and reference, with "
                      "search, without a network. Needs Doxygen, its theme and Graphviz, which the "
-                     "command installs as Debian's packages."),
+                     "command installs as Debian's packages, and Sphinx, which it puts into "
+                     ".workbook/."),
     )),
     ("teach", (
         Command("grade", "Grade a class: what others have handed in.", "grading.command:do_grade",

@@ -8,7 +8,7 @@ from . import (build, chapters, elf, gpu_report, labs, machine, packages, prebui
                schedules, setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
 from .errors import WorkbookError
 from .process import run_in_foreground
-from .site import doxygen as site_tools
+from .site import command as site_command
 from .workspace import prepare
 
 # What `bench` measures: its program and its build.
@@ -32,7 +32,7 @@ def do_setup(root, console, arguments):
     with workspace.only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
         wheels_for_tests.ensure(root, console)
-        site_tools.ensure(console)
+        site_command.ensure(root, console)
         if arguments.grading:
             setup.ensure_grading(root, console)
     console.say(f"Ready: {tools.toolkit.describe()}.")

@@ -8,6 +8,8 @@ import textwrap
 import threading
 import time
 
+from . import code_links
+
 # Longer lines are hard to read, however wide the terminal is.
 WIDEST = 100
 # A step that is over sooner than this says nothing: a second run has nothing to report.
@@ -48,14 +50,19 @@ class Console:
         dumb = environment.get("TERM", "") == "dumb"
         self.live = self.stream.isatty() and not dumb
         self.coloured = self.live and not environment.get("NO_COLOR")
+        self._has_links = self.live and code_links.are_understood(environment)
 
     def paint(self, text, colour):
         """`text` in a colour, or as it is where colour is not wanted."""
         return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self.coloured else text
 
+    def linked(self, text):
+        """`text` with the codes of reports as links to their pages, where the terminal has links."""
+        return code_links.linked(text) if self._has_links else text
+
     def say(self, text=""):
         """One line."""
-        self.stream.write(text + "\n")
+        self.stream.write(self.linked(text) + "\n")
         self.stream.flush()
 
     def error(self, text):

@@ -10,7 +10,7 @@ from . import regions
 
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 _SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
-_LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 _REFERENCE = re.compile(r"^\s*\[[^\]]+\]:\s*<?(\S+?)>?(?:\s|$)")
 _HTML_LINK = re.compile(r"<(?:img|a|source)\b[^>]*?\b(?:src|href|srcset)\s*=\s*\"([^\"]+)\"", re.I)
 
@@ -67,7 +67,7 @@ def broken_links(root, path, text, cache):
         if inside:
             continue
         code_free = re.sub(r"(`+)(?:(?!\1).)*?\1", lambda m: "x" * len(m.group()), line)
-        targets = _LINK.findall(code_free) + _HTML_LINK.findall(line)
+        targets = LINK.findall(code_free) + _HTML_LINK.findall(line)
         targets += _REFERENCE.findall(code_free)
         for target in targets:
             message = _link_problem(Path(root), path, target, text, cache)

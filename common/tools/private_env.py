@@ -34,6 +34,9 @@ TOML_PINS = ("tomli==2.2.1",)
 # it runs on.
 GRADING_REQUIREMENTS = Path(__file__).resolve().parent / "requirements-grading.txt"
 GRADING_PYTHON = (3, 10)
+# What the site's book is made with, in the same way.
+SITE_REQUIREMENTS = GRADING_REQUIREMENTS.with_name("requirements-site.txt")
+SITE_PYTHON = (3, 11)
 
 _PROBE = """
 #include <cuda/std/cstdint>
@@ -125,6 +128,30 @@ def grading_python(root):
     if not _installed(root).issuperset(pins) or not os.access(python, os.X_OK):
         return None
     return python
+
+
+def site_python(root):
+    """The interpreter that has Sphinx, or None if it was not installed."""
+    python = _venv(root) / "bin" / "python"
+    if not has(root, _pins_of(SITE_REQUIREMENTS)) or not os.access(python, os.X_OK):
+        return None
+    return python
+
+
+def install_site(root, console):
+    """Installs Sphinx and the book's theme, and checks that they can be imported."""
+    if sys.version_info < SITE_PYTHON:
+        raise WorkbookError("The site's book is made with Python "
+                            f"{'.'.join(map(str, SITE_PYTHON))} or newer; this is "
+                            f"{'.'.join(map(str, sys.version_info[:3]))}. Run the command with a newer "
+                            "one.")
+    _install(root, console, ("-r", str(SITE_REQUIREMENTS)), "Installing Sphinx (60 MB)",
+             "the Python packages that the site's book is made with (Sphinx, its theme)", "")
+    _require(capture([str(_venv(root) / "bin" / "python"), "-c",
+                      "import latex2mathml, myst_parser, pydata_sphinx_theme, sphinx_copybutton"]),
+             "The Python packages of the site's book were installed but can't be imported. Delete the "
+             "folder .workbook/venv and run `./workbook docs`.")
+    _mark(root, _pins_of(SITE_REQUIREMENTS))
 
 
 def is_running_in(root):

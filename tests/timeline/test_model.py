@@ -4,24 +4,25 @@ import re
 import unittest
 from pathlib import Path
 
-from support import CHAPTERS, chapter, last, main, read, run
+from support import CHAPTERS, ROOT, chapter, last, main, read, run
 
 from tools.errors import WorkbookError
+from tools.site import recordings
 from tools.timeline import critical
 from tools.timeline.recording import signalling_unit
 from tools.timeline.model import EMPTY, FILLING, FULL, READING, WAIT
 
-# The functions that each warp's life is written in.
-ROLES = {1: {"consume_tiles": (0, 1, 2, 3), "produce_tiles": (4,)},
-         2: {"write_and_read": (0, 1, 2, 3), "multiply": (4,)},
-         3: {"write": (0, 1, 2, 3), "load": (4,), "multiply": (5,)},
-         4: {"write": (0, 1, 2, 3), "load": (4,), "multiply": (5,)},
-         5: {"write_tiles": (0, 1, 2, 3), "publish_all": (4,), "load_operands": (5,),
-             "multiply": (6,), "load_residual": (7,)},
-         6: {"load_operands": (0,), "OutputWarp::run": (1, 2), "decrease_registers": (3,),
-             "MathWarpgroup::run": (4, 5, 6, 7, 8, 9, 10, 11)},
-         7: {"write_scaled_tiles": (0, 1, 2, 3), "publish_all": (4,), "load_scaled_operands": (5,),
-             "multiply_scaled": (6,), "load_residual": (7,)}}
+# The warps of each role, by the name that the chapter's text and figure give it.
+ROLES = {1: {"consumers": (0, 1, 2, 3), "producer": (4,)},
+         2: {"epilogue": (0, 1, 2, 3), "MMA": (4,)},
+         3: {"epilogue": (0, 1, 2, 3), "load": (4,), "MMA": (5,)},
+         4: {"epilogue": (0, 1, 2, 3), "load": (4,), "MMA": (5,)},
+         5: {"epilogue": (0, 1, 2, 3), "scheduler": (4,), "load": (5,), "MMA": (6,),
+             "epilogue load": (7,)},
+         6: {"load": (0,), "output": (1, 2), "idle": (3,), "math": (4, 5, 6, 7, 8, 9, 10, 11)}}
+ROLES[7] = ROLES[5]
+# The figure that shows a chapter's roles; chapter 7 has those of chapter 5.
+FIGURES = {1: "ring", 2: "life", 3: "overview", 4: "overview", 5: "roles", 6: "kernel"}
 RINGS = {1: {"pipeline": 8}, 3: {"input": 4, "accumulator": 2}, 4: {"input": 4, "accumulator": 4},
          5: {"input": 8, "accumulator": 4, "epi load": 2, "tile scheduler": 2},
          6: {"input": 12, "epi load": 2, "store": 2}}
@@ -56,11 +57,28 @@ class Chapters(unittest.TestCase):
     def setUpClass(cls):
         cls.known = {one.number: chapter(one.number) for one in CHAPTERS}
 
-    def test_roles_have_the_names_of_their_functions(self):
+    def test_roles_have_the_names_of_the_texts(self):
         for number, (_, models) in self.known.items():
             with self.subTest(chapter=number):
                 roles = {role.name: role.warps for role in models[0].ctas[0].roles}
                 self.assertEqual(roles, ROLES[number])
+
+    def test_figures_show_roles_of_these_names(self):
+        for number, figure in FIGURES.items():
+            name = next(one.name for one in CHAPTERS if one.number == number)
+            path = ROOT / "chapters" / name / "figures" / f"{figure}.svg"
+            shown = " ".join(re.findall(r">([^<>]+)</text>", path.read_text(encoding="utf-8")))
+            for role in set(ROLES[number]) - {"idle"}:
+                with self.subTest(chapter=number, role=role):
+                    self.assertIn(role.rstrip("s"), shown)
+
+    def test_the_page_about_mbarriers_has_the_same_names(self):
+        roles = recordings.roles_of(self.known[1][1][0])
+        self.assertEqual((roles["0,0"], roles["0,4"]), ("consumers", "producer"))
+
+    def test_a_kernel_of_another_folder_keeps_its_functions_names(self):
+        _, models = last("bound_by", "barriers")
+        self.assertEqual({role.name for role in models[0].ctas[0].roles} & set(ROLES[5]), set())
 
     def test_rings_are_found_with_their_names(self):
         for number, wanted in RINGS.items():

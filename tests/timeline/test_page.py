@@ -127,7 +127,7 @@ class Pages(unittest.TestCase):
             {clientX: box.left + 700, clientY: box.top + 34}));
           return tip.hidden ? "" : tip.textContent;
         })()""")
-        self.assertRegex(text, r"write_tiles, warp 0")
+        self.assertRegex(text, r"epilogue, warp 0")
         self.assertRegex(text, r"\.cuh:\d+")
 
     def test_a_run_that_never_ends_says_so(self):
@@ -168,7 +168,8 @@ class Pictures(unittest.TestCase):
             path = Path(folder) / "page.html"
             page.write(path, "Chapter 2", [("", *chapter(2))], ROOT)
             text = path.read_text(encoding="utf-8")
-            self.assertNotRegex(text, r"(?:src|href)=|@import|url\(|https?://(?!www\.w3\.org)")
+            self.assertNotRegex(text, r"\b(?:src|href)=|@import|url\(|https?://(?!www\.w3\.org)")
+            self.assertNotIn("@", re.sub(r"<script.*", "", text, flags=re.S).replace("@media", ""))
 
 
 if __name__ == "__main__":

@@ -114,15 +114,17 @@ class Browser:
         self.events = []
         name, _, fragment = str(path).partition("#")
         url = Path(name).resolve().as_uri() + (f"#{fragment}" if fragment else "")
-        self.call("Page.navigate", url="about:blank")
-        self.events = []
-        self.call("Page.navigate", url=url)
-        page, deadline = Page(self), time.monotonic() + _SECONDS
-        arrived = f"location.href === {json.dumps(url)} && document.readyState === 'complete'"
-        while not page.try_evaluate(arrived):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{url} does not load")
-            time.sleep(0.01)
+        page = Page(self)
+        # Chromium drops a navigation that begins while the one before is not finished.
+        for address in ("about:blank", url):
+            self.events = []
+            self.call("Page.navigate", url=address)
+            deadline = time.monotonic() + _SECONDS
+            arrived = f"location.href === {json.dumps(address)} && document.readyState === 'complete'"
+            while not page.try_evaluate(arrived):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"{address} does not load")
+                time.sleep(0.01)
         page.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
         return page
 

@@ -2,13 +2,15 @@
 
 import io
 import os
+import tempfile
 import time
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import support  # noqa: F401  (makes `tools` importable)
 
-from tools import console
+from tools import code_links, console
 from tools.console import Console, columns, format_duration, wrapped
 from tools.reader.screen import Screen, Text
 
@@ -16,6 +18,37 @@ from tools.reader.screen import Screen, Text
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+class Links(unittest.TestCase):
+    """Codes of reports lead to their pages, in terminals that have links."""
+
+    def said(self, stream, **environment):
+        Console(stream, {"TERM": "xterm-256color", **environment}).say("deadlock BW-H01: BW-H01")
+        return stream.getvalue()
+
+    def test_only_where_they_are_understood(self):
+        plain = "deadlock BW-H01: BW-H01\n"
+        self.assertEqual(self.said(io.StringIO(), VTE_VERSION="7200"), plain)
+        self.assertEqual(self.said(Terminal()), plain)
+        self.assertEqual(self.said(Terminal(), VTE_VERSION="4999"), plain)
+        self.assertEqual(self.said(Terminal(), VTE_VERSION="7200", TMUX="/tmp/x"), plain)
+        for environment in ({"VTE_VERSION": "7200"}, {"TERM_PROGRAM": "vscode"},
+                            {"KITTY_WINDOW_ID": "1"}, {"WT_SESSION": "x"}):
+            text = self.said(Terminal(), **environment)
+            self.assertEqual(text.count("BW-H01\x1b]8;;\x1b\\"), 2, environment)
+            self.assertRegex(text, r"\x1b\]8;;file:///\S+docs/codes/\S+\x1b\\BW-H01")
+
+    def test_the_site_comes_before_the_text(self):
+        with tempfile.TemporaryDirectory() as holder:
+            root = Path(holder).resolve()
+            self.assertIsNone(code_links.page_of("BW-H01", root))
+            self.assertEqual(code_links.linked("BW-H01", root), "BW-H01")
+            text, page = root / "docs/codes/H_hangs.md", root / "build/docs/html/docs/codes/BW-H01.html"
+            for path, wanted in ((text, f"{text.as_uri()}#bw-h01"), (page, page.as_uri())):
+                path.parent.mkdir(parents=True)
+                path.write_text("", encoding="utf-8")
+                self.assertEqual(code_links.page_of("BW-H01", root), wanted)
 
 
 class Steps(unittest.TestCase):

@@ -144,16 +144,12 @@ class Pages(unittest.TestCase):
                           and "pending" not in page.attributes], [])
 
     def test_the_sites_pages(self):
-        with tempfile.TemporaryDirectory() as name:
-            code_pages.write(ROOT, Path(name), "<title>@TITLE@</title>@BODY@")
-            for row in codes.rows(ROOT):
-                text = (Path(name) / code_pages.file_of(row.id)).read_text(encoding="utf-8")
-                self.assertIn(f"<h1>{row.id}: ", text)
-            text = (Path(name) / code_pages.file_of("BW-H01")).read_text(encoding="utf-8")
-            self.assertIn("full.init(2);", text)
-            self.assertNotIn("// faulty", text)
-        _, overview = code_pages.overview(ROOT)
-        self.assertIn("[BW-B06](../docs/site/code_BW-B06.html)", overview)
+        made = dict(code_pages.pages(ROOT))
+        for row in codes.rows(ROOT):
+            self.assertTrue(made[f"docs/codes/{row.id}.md"].startswith(f"# {row.id}: "), row.id)
+        self.assertIn("full.init(2);", made["docs/codes/BW-H01.md"])
+        self.assertNotIn("// faulty", made["docs/codes/BW-H01.md"])
+        self.assertIn("[BW-B06](BW-B06.md)", made["docs/codes/README.md"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The documentation site: links, pages in a browser, bad input.
+"""The documentation site: links, search, pages in a browser, bad input.
 
-The site is made once, into the build folder. What a machine lacks (Doxygen, Chromium) skips the tests
-that need it, with a word.
+The site is made once, into the build folder. What a machine lacks (Doxygen, Sphinx, Chromium, Node)
+skips the tests that need it, with a word.
 """
 
 import html
@@ -17,54 +17,51 @@ import tempfile
 import unittest
 import unittest.mock
 from pathlib import Path
+from urllib.parse import unquote
 
-import browser
+import contrast
+from site_browser import OUTPUT, SITE, Accessibility, InABrowser  # noqa: F401 (tests)
 from support import ROOT, CheckoutTest
 
-from tools import build
+from tools import build, links, private_env
 from tools.console import Console
 from tools.errors import WorkbookError
-from tools.site import command, doxygen, finish, generated, make, pages, recordings
+from tools.site import book, command, doxygen, generated, make, pages, recordings
 from tools.try_exercise import tools_of
 
-OUTPUT = build.SIM.folder(ROOT) / "docs"
-SITE = OUTPUT / "html"
-WIDTHS = (400, 900, 1400)
 SKIPPED = 77
-# One page of each kind.
-KINDS = (
-    "index.html",
-    "chapters.html",
-    "chapters_01_mbarrier_pipeline.html",
-    "chapters_05_blockwise_fp8_gemm.html",
-    "docs_concepts.html",
-    "docs_concepts_mbarrier.html",
-    "docs_concepts_descriptors.html",
-    "docs_glossary.html",
-    "docs_symptoms.html",
-    "docs_pitfalls.html",
-    "generated_instructions.html",
-    "generated_instructions_tensor_core_and_tensor_memory.html",
-    "docs_contract.html",
-    "generated_contract_TmemAllocation.html",
-    "generated_reference.html",
-    "swizzle_8cuh.html",
-    "swizzle_8cuh_source.html",
-    "classbw_1_1ProducerConsumerPipeline.html",
-    "annotated.html",
-    "files.html",
-    "mbarrier.html",
-    "operands.html",
-    "timeline_chapter1.html",
-    "timeline_chapter5.html",
-    "solutions_02_tmem_lifecycle.html",
-    "listing_solutions_05_blockwise_fp8_gemm_labs.html",
-)
+# What a reader looks for, and a page that has to be among the first three.
+SEARCHES = {
+    "parity": "docs/concepts/mbarrier",
+    "deadlock": "docs/concepts/deadlock_report",
+    "phase": "docs/concepts/mbarrier",
+    "swizzle": "docs/concepts/descriptors",
+    "BW-B06": "docs/codes/BW-B06",
+    "hang": "docs/symptoms",
+    "expect_tx": "docs/concepts/mbarrier",
+    "TMEM": "docs/concepts/tmem",
+    "commit": "docs/concepts/tmem",
+    "NVFP4": "chapters/07_block_scaled_gemm/index",
+    "multicast": "chapters/06_hopper_fp8_gemm/index",
+    "proxy": "docs/concepts/proxies",
+    "fence": "docs/concepts/proxies",
+    "elect": "docs/glossary",
+    "stage": "docs/concepts/mbarrier",
+    "promotion": "chapters/04_per_k_contexts/index",
+    "launch control": "chapters/05_blockwise_fp8_gemm/index",
+    "register": "docs/concepts/warp_specialisation",
+    "timeline": "docs/concepts/timeline",
+    "wait::ld": "docs/concepts/tmem",
+    "ProducerConsumerPipeline": "generated/contract_ProducerConsumerPipeline",
+    "step through an mbarrier": "docs/site/mbarrier",
+}
+# The site without the reference and the texts' copies, at most.
+MEGABYTES = 20
 
 
 def missing():
     """Why the site can't be made here, or nothing."""
-    absent = doxygen.missing()
+    absent = make.missing(ROOT)
     if absent:
         return "not installed: " + ", ".join(absent)
     unbuilt = [
@@ -73,26 +70,40 @@ def missing():
     return "not built: " + ", ".join(unbuilt) if unbuilt else ""
 
 
+def every_page():
+    """(path in the site, text) of every page."""
+    for page in sorted(SITE.rglob("*.html")):
+        yield page.relative_to(SITE).as_posix(), page.read_text(encoding="utf-8")
+
+
+def article(name):
+    """The HTML of a page's text, without its navigation."""
+    return article_of((SITE / name).read_text(encoding="utf-8"))
+
+
+def article_of(text):
+    """The same of the page's HTML."""
+    return text[text.index("<article") : text.index("</article>")]
+
+
 class Links(unittest.TestCase):
     """Every link, image and script of every page leads somewhere."""
 
     def test_targets_and_anchors_exist(self):
         found, names = {}, {}
-        for page in SITE.glob("*.html"):
-            text = page.read_text(encoding="utf-8")
-            names[page.name] = set(re.findall(r'\b(?:id|name)="([^"]+)"', text))
-            found[page.name] = set(re.findall(r'\b(?:href|src|data)="([^"]*)"', text))
-        self.assertGreater(len(found), 200)
+        for name, text in every_page():
+            names[name] = set(re.findall(r'\b(?:id|name)="([^"]+)"', text))
+            found[name] = set(re.findall(r'\b(?:href|src|data|action)="([^"]*)"', text))
+        self.assertGreater(len(found), 2000)
         broken = []
         for page, targets in found.items():
-            for target in targets:
-                target = html.unescape(target)
-                if re.match(r"(https?:|mailto:|javascript:|data:)", target) or target in ("", "#"):
+            for target in map(html.unescape, targets):
+                if pages.is_external(target) or target in ("", "#"):
                     continue
                 name, _, anchor = target.partition("#")
-                if name and not (SITE / name).is_file():
-                    broken.append(f"{page}: {target}")
-                elif anchor and (name or page) in names and anchor not in names[name or page]:
+                name = os.path.normpath(os.path.join(os.path.dirname(page), unquote(
+                    name.partition("?")[0]))) if name else page
+                if not (SITE / name).is_file() or anchor and anchor not in names.get(name, (anchor,)):
                     broken.append(f"{page}: {target}")
         self.assertEqual(broken[:20], [], f"{len(broken)} broken links")
 
@@ -104,168 +115,87 @@ class Links(unittest.TestCase):
             for target in re.findall(r"\]\(([\w./]+\.md)", page.read_text(encoding="utf-8")):
                 self.assertTrue((page.parent / target).is_file(), f"{page.name}: {target}")
 
+    def test_the_names_of_headings_are_those_of_github(self):
+        for name in ("docs/pitfalls", "docs/style", "chapters/01_mbarrier_pipeline/README"):
+            page = (SITE / pages.name_of(name + ".md")).with_suffix(".html").read_text(encoding="utf-8")
+            for anchor in links.anchors((ROOT / f"{name}.md").read_text(encoding="utf-8")):
+                self.assertIn(f'id="{anchor}"', page, name)
+
+
+class Frame(unittest.TestCase):
+    """What every page has."""
+
+    def test_header_heading_and_landmarks(self):
+        wrong = []
+        for name, text in every_page():
+            counts = {part: len(re.findall(part, text)) for part in (
+                r"<h1[ >]", r"<main[ >]", 'class="bw-header"', '<label for="bw-query">')}
+            if set(counts.values()) != {1}:
+                wrong.append((name, counts))
+        self.assertEqual(wrong[:5], [], f"{len(wrong)} pages")
+
     def test_nothing_is_left_of_the_making(self):
-        for page in SITE.glob("*.html"):
-            text = page.read_text(encoding="utf-8")
-            for mark in (pages.REPOSITORY, "@htmlonly", "@BODY@", "/making/"):
-                self.assertNotIn(mark, text, page.name)
+        for name, text in every_page():
+            for mark in ("@ROOT@", "@BODY@", "@BAR@", "@HEAD@", "/making/", "{toctree}"):
+                self.assertNotIn(mark, text, name)
 
-    def test_the_navigation_names_every_chapter_and_concept(self):
-        tree = (SITE / "navtreedata.js").read_text(encoding="utf-8")
-        for page in KINDS[1:5]:
-            self.assertIn(
-                page,
-                tree
-                + "".join(path.read_text(encoding="utf-8") for path in SITE.glob("navtree*.js")),
-            )
+    def test_the_book_has_navigation(self):
+        page = (SITE / "docs/concepts/timeline.html").read_text(encoding="utf-8")
+        self.assertIn('<a class="reference internal" href="profile.html">', page)
+        self.assertIn('class="bd-breadcrumbs"', page)
+        self.assertIn('class="left-prev"', page)
+        self.assertIn('class="right-next"', page)
+        self.assertIn('id="pst-page-toc-nav', page)
+        self.assertRegex(page, r'class="breadcrumb-item"><a href="index.html"')
 
-    def test_search_finds_without_a_server(self):
-        self.assertIn("searchdata", "".join(path.name for path in (SITE / "search").iterdir()))
-        found = "".join(path.read_text(encoding="utf-8") for path in (SITE / "search").glob("*.js"))
-        for word in ("ProducerConsumerPipeline", "Tensor memory", "Glossary"):
-            self.assertIn(word, found)
+    def test_it_is_small(self):
+        size = sum(path.stat().st_size for path in SITE.rglob("*")
+                   if path.is_file() and path.relative_to(SITE).parts[0] != pages.REFERENCE)
+        self.assertLess(size / 1e6, MEGABYTES)
 
 
-# What sticks out of the window and is in nothing that scrolls; [tag, class, right edge].
-_OVERFLOWING = """(() => {
-  const found = [], main = document.querySelector('div.contents, main');
-  for (const one of main.querySelectorAll('*')) {
-    const box = one.getBoundingClientRect();
-    if (box.width === 0 || box.right <= innerWidth + 1) continue;
-    let parent = one, scrolls = false;
-    while (parent && parent !== main && !scrolls) {
-      const style = getComputedStyle(parent);
-      scrolls = style.overflowX !== 'visible' || style.position === 'absolute';
-      parent = parent.parentElement;
-    }
-    if (!scrolls) found.push([one.tagName, String(one.className), Math.round(box.right)]);
-  }
-  const doc = document.querySelector('#doc-content');
-  if (doc && doc.scrollWidth > doc.clientWidth + 1) found.push(['#doc-content', '', doc.scrollWidth]);
-  const whole = document.documentElement;
-  if (whole.scrollWidth > innerWidth) found.push(['html', '', whole.scrollWidth]);
-  return found.slice(0, 5);
-})()"""
-_WITHOUT_TEXT = """[...document.querySelectorAll('img:not([alt]), iframe:not([title]), '
-  + '[role=img]:not([aria-label]):not([alt])')].map(one => one.outerHTML.slice(0, 120))"""
-_CONTROLS = "main a, main button, main select, main input, main [tabindex='0']"
+class Rendering(unittest.TestCase):
+    """What Markdown becomes."""
+
+    def test_code_in_bold(self):
+        for name, text in every_page():
+            if "<article" not in text:
+                continue
+            prose = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", article(name), flags=re.S)
+            self.assertNotIn("**", prose, name)
+
+    def test_a_span_of_code_has_no_blanks_around_it(self):
+        for name in ("chapters/01_mbarrier_pipeline/index.html", "docs/symptoms.html"):
+            text = html.unescape(re.sub(r"<[^>]+>", "", article(name)))
+            source = (ROOT / name.replace("index.html", "README.md").replace(".html", ".md")).read_text(
+                encoding="utf-8")
+            for code in re.findall(r"\(`(\w+)`\)", source):
+                self.assertIn(f"({code})", text, name)
+
+    def test_code_is_highlighted(self):
+        self.assertIn('<div class="highlight-cuda', article("docs/codes/BW-B06.html"))
+        self.assertIn('<span class="k', article("chapters/01_mbarrier_pipeline/index.html"))
+
+    def test_the_book_and_the_reference_lead_to_each_other(self):
+        page = "reference/classbw_1_1ProducerConsumerPipeline.html"
+        self.assertIn(f'href="../../{page}"', article("chapters/01_mbarrier_pipeline/index.html"))
+        back = (SITE / "reference/in_the_book.js").read_text(encoding="utf-8")
+        found = json.loads(back.partition("= ")[2].rstrip(";\n"))[page.partition("/")[2]]
+        self.assertIn(["Chapter 1: the mbarrier pipeline",
+                       "chapters/01_mbarrier_pipeline/index.html"], found)
 
 
-@unittest.skipUnless(browser.find(), "no Chromium here")
-class InABrowser(unittest.TestCase):
-    """Every kind of page: no error, nothing that sticks out, text for every figure."""
+@unittest.skipUnless(shutil.which("node"), "no Node here")
+class Search(unittest.TestCase):
+    """The search, with its own index and scores."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = browser.Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
-
-    def test_every_kind_of_page(self):
-        for name in KINDS:
-            self.assertTrue((SITE / name).is_file(), name)
-            for number, width in enumerate(WIDTHS):
-                # Opened in one of the two, then switched to the other.
-                first = number % 2 == 1
-                page = self.browser.open(SITE / name, width, first)
-                for dark in (first, not first):
-                    self.browser.recolour(dark)
-                    with self.subTest(page=name, width=width, dark=dark):
-                        self.assertEqual(page.messages, [])
-                        self.assertEqual(page.evaluate(_OVERFLOWING), [])
-                        self.assertEqual(page.evaluate(_WITHOUT_TEXT), [])
-
-    def test_dark_and_light_differ(self):
-        for name in ("docs_glossary.html", "mbarrier.html"):
-            grounds = [
-                self.browser.open(SITE / name, 900, dark).evaluate(
-                    "getComputedStyle(document.body).backgroundColor"
-                )
-                for dark in (False, True)
-            ]
-            self.assertNotEqual(*grounds)
-
-    def test_every_control_is_reached_by_tab(self):
-        for name in ("mbarrier.html", "operands.html"):
-            page = self.browser.open(SITE / name, 900)
-            page.evaluate(
-                "window.reached = new Set(); document.addEventListener('focusin', "
-                "event => reached.add(event.target))"
-            )
-            wanted = page.evaluate(f"document.querySelectorAll({json.dumps(_CONTROLS)}).length")
-            self.assertGreater(wanted, 8)
-            for _ in range(wanted + 5):
-                page.press("Tab")
-            self.assertEqual(
-                page.evaluate(
-                    f"[...document.querySelectorAll({json.dumps(_CONTROLS)})].filter(one => "
-                    "!reached.has(one)).map(one => one.outerHTML.slice(0, 80))"
-                ),
-                [],
-                name,
-            )
-
-    def test_keys_step_through_a_recording(self):
-        page = self.browser.open(SITE / "mbarrier.html", 900)
-        steps = page.evaluate("document.querySelectorAll('#steps tbody tr').length")
-        self.assertGreater(steps, 20)
-        texts = set()
-        for _ in range(steps - 1):
-            page.press("ArrowRight")
-            texts.add(page.evaluate("document.getElementById('now').textContent"))
-        self.assertEqual(
-            page.evaluate("document.getElementById('count').textContent").split(",")[0],
-            f"step {steps} of {steps}",
-        )
-        self.assertGreater(len(texts), 10)
-        for text in texts:
-            self.assertNotRegex(text, r"undefined|NaN|null")
-        page.press("Home")
-        page.press("c")
-        self.assertIn("is complete", page.evaluate("document.getElementById('now').textContent"))
-
-    def test_every_barrier_of_every_recording(self):
-        page = self.browser.open(SITE / "mbarrier.html", 1400)
-        found = page.evaluate("""(() => {
-          const run = document.getElementById('run'), wrong = [];
-          const barrier = document.getElementById('barrier');
-          let count = 0;
-          for (let r = 0; r < run.options.length; ++r) {
-            run.selectedIndex = r; run.dispatchEvent(new Event('change'));
-            for (let b = 0; b < barrier.options.length; ++b) {
-              barrier.selectedIndex = b; barrier.dispatchEvent(new Event('change'));
-              ++count;
-              document.getElementById('to-last').click();
-              const text = document.querySelector('main').textContent;
-              if (/undefined|NaN|null/.test(text)) wrong.push([r, b]);
-            }
-          }
-          return {count, wrong};
-        })()""")
-        self.assertGreater(found["count"], 20)
-        self.assertEqual(found["wrong"], [])
-
-    def test_the_explorer_refuses_what_there_is_not(self):
-        page = self.browser.open(SITE / "operands.html", 900)
-        self.assertEqual(
-            page.evaluate("document.getElementById('word100').textContent"), self._descriptor(1024)
-        )
-        page.evaluate(
-            "document.getElementById('base').focus(); document.getElementById('base').select()"
-        )
-        page.type("1040")
-        self.assertIn(
-            "repeats every 1024 bytes",
-            page.evaluate("document.getElementById('problem').textContent"),
-        )
-        self.assertTrue(page.evaluate("document.getElementById('shown').hidden"))
-
-    @staticmethod
-    def _descriptor(base):
-        """128-byte swizzle, K-major, sm_100, by the PTX ISA's fields."""
-        return f"0x{base >> 4 | 1 << 16 | 1024 >> 4 << 32 | 1 << 46 | 2 << 61:016x}"
+    def test_a_readers_words(self):
+        result = subprocess.run(
+            ["node", str(Path(__file__).with_name("site_search.js")), str(SITE), *SEARCHES],
+            stdout=subprocess.PIPE, universal_newlines=True, check=True)
+        found = json.loads(result.stdout)
+        self.assertEqual({word: found[word] for word, page in SEARCHES.items()
+                          if page not in found[word]}, {})
 
 
 class Recordings(unittest.TestCase):
@@ -316,43 +246,100 @@ class Recordings(unittest.TestCase):
             )
 
 
-class Pages(unittest.TestCase):
-    """The texts as Doxygen gets them."""
+class Book(unittest.TestCase):
+    """Sphinx over a text of our own."""
 
-    def rewritten(self, text, path="docs/x.md"):
-        page = pages.Page(path, pages.label_of(path), "X", text)
-        other = pages.Page("docs/pitfalls.md", "docs_pitfalls", "Pitfalls", "# Pitfalls\n")
-        return pages.Rewriter(ROOT, [page, other]).rewrite(page)
+    def made(self, text, work):
+        book.run(ROOT, Path(work), [pages.Page("README.md", text)], {}, {}, {})
+        return (Path(work) / "book/index.html").read_text(encoding="utf-8")
 
-    def test_links(self):
-        text = self.rewritten(
-            "# X\n\n[a](pitfalls.md#pitfall-3) [b](../common/device/swizzle.cuh#L9) "
-            "[c](https://x.y/) [broken\nover two](pitfalls.md) `[d](no)`\n"
-        )
-        self.assertIn("[a](docs_pitfalls.html#docs_pitfalls--pitfall-3)", text)
-        self.assertIn("[b](repository.invalid/common/device/swizzle.cuh#L9)", text)
-        self.assertIn("[c](https://x.y/)", text)
-        self.assertIn("[broken over two](docs_pitfalls.html)", text)
-        self.assertIn("<code>[d](no)</code>", text)
+    def test_formulas_need_no_script(self):
+        with tempfile.TemporaryDirectory() as work:
+            text = self.made("# X\n\n```math\n\\frac{a}{b}\n```\n", work)
+            self.assertRegex(article_of(text), r"<math[^>]*>.*<mfrac>.*<mi>a</mi>.*<mi>b</mi>.*</mfrac>")
+            self.assertNotIn("mathjax", text.lower())
 
-    def test_the_caption_of_an_excerpt_leads_to_its_lines(self):
-        text = self.rewritten("# X\n\n<!-- excerpt FILE NAME -->\n[`labs/a.cu`, lines 13 to 18]"
-                              "(../solutions/01_mbarrier_pipeline/labs/syncthreads.cu#L13-L18)\n"
-                              "```cpp\nx;\n```\n")
-        self.assertRegex(text, r"\[.*labs/a\.cu.*, lines 13 to 18\]\(repository\.invalid/solutions/"
-                         r"01_mbarrier_pipeline/labs/syncthreads\.cu#L13-L18\)\n```\{\.cpp\}\nx;")
-        listings = finish._Listings(ROOT, None, None, {"a/x.cuh": "x_8cuh.html"})
-        self.assertEqual(listings.page_of("a/x.cuh", "L13-L18"), "x_8cuh_source.html#l00013")
-        self.assertEqual(listings.page_of("a/y.cu", "L13-L18"), "listing_a_y_cu.html#L13")
+    def test_a_text_that_is_wrong_is_an_error(self):
+        with tempfile.TemporaryDirectory() as work:
+            with self.assertRaises(WorkbookError) as raised:
+                self.made("# X\n\n```{nothing}\n```\n", work)
+            self.assertIn("index.md:3: WARNING", raised.exception.details)
 
-    def test_headings_have_githubs_names(self):
-        text = self.rewritten("# X\n\n## A `b`, c\n\n## A `b`, c\n")
-        self.assertIn("## A b, c {#docs_x--a-b-c}", text)
-        self.assertIn("{#docs_x--a-b-c-1}", text)
 
-    def test_code_is_left_alone(self):
-        text = self.rewritten("# X\n\n```cpp\n[a](b) # no heading\n```\n")
-        self.assertIn("[a](b) # no heading", text)
+class Colours(unittest.TestCase):
+    """docs/site/colours.css."""
+
+    def test_contrast(self):
+        text = (ROOT / "docs/site/colours.css").read_text(encoding="utf-8")
+        blocks = [dict(re.findall(r"--bw-([\w-]+): (#\w{6})", block))
+                  for block in re.findall(r"{([^{}]*--bw-ground:[^{}]*)}", text)]
+        self.assertEqual(len(blocks), 3)
+        self.assertEqual(blocks[1], blocks[2])  # by the system's setting, by the reader's
+        for colours in blocks[:2]:
+            grounds = [name for name in colours if name.endswith(("ground", "raised"))]
+            self.assertEqual(len(grounds), 6)
+            for name in ("ink", "soft", "accent", "good", "warn", "bad"):
+                for ground in grounds:
+                    self.assertGreaterEqual(contrast.ratio(colours[name], colours[ground]),
+                                            contrast.TEXT, (name, ground))
+            for ground in ("ground", "raised"):
+                self.assertGreaterEqual(contrast.ratio(colours["edge"], colours[ground]),
+                                        contrast.OBJECT, ground)
+
+
+class Packages(unittest.TestCase):
+    """The pins of the private environment."""
+
+    def test_lists_agree(self):
+        pins = [dict(line.split("==") for line in path.read_text(encoding="utf-8").splitlines()
+                     if "==" in line)
+                for path in (private_env.GRADING_REQUIREMENTS, private_env.SITE_REQUIREMENTS)]
+        for name in set(pins[0]) & set(pins[1]):
+            self.assertEqual(pins[0][name], pins[1][name], name)
+
+
+class Places(unittest.TestCase):
+    """Where links lead."""
+
+    def setUp(self):
+        self.places = pages.Places(["README.md", "docs/pitfalls.md", "chapters/01_x/README.md",
+                                    "docs/codes/R_races.md"],
+                                   {"common/device/swizzle.cuh": "swizzle_8cuh.html"})
+
+    def leads(self, target):
+        return self.places.of("docs/concepts/x.md", target)
+
+    def test_of_texts(self):
+        self.assertEqual(self.leads("../pitfalls.md#Pitfall-3"), "docs/pitfalls.html#pitfall-3")
+        self.assertEqual(self.leads("../../README.md"), "index.html")
+        self.assertEqual(self.leads("../../chapters/01_x"), "chapters/01_x/index.html")
+        self.assertEqual(self.leads("../codes/R_races.md#bw-r14"), "docs/codes/BW-R14.html")
+        self.assertEqual(self.leads("../codes/R_races.md"), "docs/codes/R_races.html")
+        self.assertEqual(self.leads("../site/mbarrier.html"), "docs/site/mbarrier.html")
+
+    def test_of_files(self):
+        header = "../../common/device/swizzle.cuh"
+        self.assertEqual(self.leads(header), "reference/swizzle_8cuh.html")
+        self.assertEqual(self.leads(f"{header}#L13-L18"), "reference/swizzle_8cuh_source.html#l00013")
+        self.assertEqual(self.leads("../../tests/y.cu#L13-L18"), "files/tests/y.cu.html#L13")
+        self.assertEqual(self.leads("../../tests/"), "files/tests.html")
+
+    def test_out_of_the_site(self):
+        for target in ("https://x.y/", "#here", "mailto:x@y"):
+            self.assertIsNone(self.leads(target))
+
+    def test_texts_for_excerpts_have_no_marks(self):
+        text = "# A `b`\n\n<!-- x\ny -->\n[c](d) **e**\n## I J\n```cpp\nf;\n```\n| g | h |\n|---|---|\n"
+        self.assertEqual(pages.sections(pages.Page("x.md", text)),
+                         [["a-b", "A b c e"], ["i-j", "I J f; g h"]])
+
+    def test_targets_are_not_taken_from_code(self):
+        self.assertEqual(pages.link_targets("[a](b) `[c](d)`\n```\n[e](f)\n```\n[broken\nover](g)\n"),
+                         ["b", "g"])
+
+
+class GeneratedPages(unittest.TestCase):
+    """Pages that the build writes."""
 
     def test_every_group_of_instructions_has_a_page(self):
         made = dict(generated.instructions(
@@ -385,8 +372,7 @@ class Undocumented(unittest.TestCase):
                 "tests/contract",
             ):
                 (root / folder).mkdir(parents=True)
-            (work / "pages").mkdir(parents=True)
-            for name in ("Doxyfile", "workbook.css"):
+            for name in ("Doxyfile", "workbook.css", "reference_header.html", "reference_footer.html"):
                 shutil.copy(ROOT / "docs/site" / name, root / "docs/site")
             (root / "docs/site/examples.dox").write_text("", encoding="utf-8")
             header = root / "common/device/x.cuh"
@@ -395,11 +381,12 @@ class Undocumented(unittest.TestCase):
                     "%s  void grow(int by);\n};\n")
             header.write_text(text % "", encoding="utf-8")
             with self.assertRaises(WorkbookError) as raised:
-                doxygen.run(root, work, [("X", "index.html", [])])
+                doxygen.run(root, work)
             self.assertEqual(len(raised.exception.details.splitlines()), 1)
             self.assertIn("common/device/x.cuh:10: warning: Member grow", raised.exception.details)
             header.write_text(text % "  /// Makes it larger.\n", encoding="utf-8")
-            doxygen.run(root, work, [("X", "index.html", [])])
+            doxygen.run(root, work)
+            self.assertEqual(doxygen.documented(root, work), {"common/device/x.cuh": "x_8cuh.html"})
 
     def test_is_named(self):
         log = (f"{ROOT}/common/device/x.cuh:3: warning: Member y(int a) (function) of struct bw::X "
@@ -432,7 +419,7 @@ class Command(CheckoutTest):
             (tools / name).symlink_to(shutil.which(name))
         result = self.run_workbook(self.checkout(), "docs", PATH=str(tools))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("The site is made by Doxygen", result.stderr)
+        self.assertIn("The site is made by Doxygen and Sphinx", result.stderr)
         self.assertIn("doxygen", result.stderr)
 
     def test_without_a_browser_the_path_is_printed(self):

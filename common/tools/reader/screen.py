@@ -96,7 +96,8 @@ class Screen:
 
     def __init__(self, stream=None, widest=100):
         self._stream = stream or sys.stdout
-        self._paint = Console(self._stream).paint
+        console = Console(self._stream)
+        self._paint, self._linked = console.paint, console.linked
         self.width = min(shutil.get_terminal_size().columns, widest)
         self.encoding = getattr(self._stream, "encoding", None) or ""
 
@@ -108,7 +109,7 @@ class Screen:
             fits = soft_wrap or line.cell_len <= self.width
             for part in [line] if fits else _indented(line, self.width):
                 kept = part[:len(part.plain.rstrip())]
-                self._stream.write(kept.painted(self._paint) + "\n")
+                self._stream.write(self._linked(kept.painted(self._paint)) + "\n")
 
     def rule(self, style):
         """A line across the screen."""

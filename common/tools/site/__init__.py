@@ -1,9 +1,14 @@
 """The documentation site: what `./workbook docs` makes of the texts, the headers and recorded runs.
 
-    pages.py        the repository's texts, turned into what Doxygen reads
+    pages.py        the repository's texts: their order, and where their links lead
+    code_pages.py   the pages of the reports' codes
     generated.py    pages that the build writes: instruction tables, contract, reference by layer
-    recordings.py   recorded runs for the page that steps through an mbarrier
-    doxygen.py      runs Doxygen and takes its warnings for errors
-    finish.py       links to files, figures and listings in what Doxygen wrote
+    book/           runs Sphinx over all of these; its configuration, extension and templates
+    doxygen.py      the reference: runs Doxygen and takes its warnings for errors
+    finish.py       what Doxygen's pages still lack
+    frame.py        the site's header, and the frame of pages written by hand
+    toys.py         the pages that move
+    recordings.py   recorded runs for them
+    listings.py     files and folders that the texts link to
     make.py         all of it, in order
 """

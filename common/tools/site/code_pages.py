@@ -1,8 +1,6 @@
-"""The pages of the reports' codes: an overview for Doxygen, and a page for each code, which is written
-here: Doxygen would take longer for them than for all other texts."""
+"""The pages of the reports' codes: an overview, a page for each subject, and one for each code."""
 
-import html
-import re
+from pathlib import Path
 
 from .. import codes
 from ..explain import SUBJECTS
@@ -10,62 +8,64 @@ from ..explain import SUBJECTS
 FOLDER = codes.PAGES + "/"
 
 
-def file_of(code):
-    """The page of a code."""
-    return f"code_{code}.html"
+def pages(root):
+    """[(path, text)] of all of them. A subject's page has the name of the file that its codes are in."""
+    rows, known = codes.rows(root), codes.load(root)
+    files = {path.name[0]: path.name for path in (Path(root) / codes.PAGES).glob("[A-Z]_*.md")}
+    subjects = {}
+    for row in rows:
+        subjects.setdefault(row.id[3], []).append(row)
+    return [(FOLDER + "README.md", _overview(subjects, files)),
+            *((FOLDER + files[letter], _subject(letter, below)) for letter, below in subjects.items()),
+            *((f"{FOLDER}{row.id}.md", _page(row, known.get(row.id))) for row in rows)]
 
 
-def overview(root):
-    """(path, text) of the overview."""
-    rows = codes.rows(root)
+def _overview(subjects, files):
     lines = ["# The codes of the reports", "",
              "Every report of the simulator begins with a code. It stays the same in every version, so "
              "that one can look it up, search for it, and let a script ask for it.", "",
              "In a terminal, `./workbook explain BW-B06` says the same as these pages. The examples "
              "are compiled and run by the tests.", ""]
-    subject = None
-    for row in rows:
-        if row.id[3] != subject:
-            subject = row.id[3]
-            lines += ["", f"## {subject}: {SUBJECTS[subject]}", "", "| code | what | |", "|---|---|---|"]
-        kind = "warning" if row.severity == "warning" else ""
-        lines.append(f"| [{row.id}](../docs/site/{file_of(row.id)}) | {row.title} | {kind} |")
-    return ("generated/codes.md", "\n".join(lines) + "\n")
+    for letter, rows in subjects.items():
+        lines += ["", f"## {letter}: [{SUBJECTS[letter]}]({files[letter]})", "", *_table(rows)]
+    return "\n".join(lines) + "\n"
 
 
-def write(root, target, shell):
-    """One page for each code into the folder `target`."""
-    pages = codes.load(root)
-    for row in codes.rows(root):
-        body = _body(row, pages.get(row.id))
-        title = f"{row.id}: {row.title}"
-        (target / file_of(row.id)).write_text(
-            shell.replace("@TITLE@", html.escape(title)).replace("@BODY@", body), encoding="utf-8")
+def _subject(letter, rows):
+    return "\n".join([f"# {letter}: {SUBJECTS[letter]}", "", *_table(rows)]) + "\n"
 
 
-def _body(row, page):
-    parts = [f"<h1>{row.id}: {html.escape(row.title)}</h1>",
-             f"<p>{html.escape(row.sentence)} ({codes.kind_name(row)})</p>"]
-    if page is not None:
-        command = codes.settings_of(page)
-        parts += [*_paragraphs(page.why), "<h2>An example</h2>", _block(page.form(False))]
-        if command:
-            parts.append(f"<p>It runs with <code>{html.escape(command)}</code>.</p>")
-        if page.report:
-            parts += ["<h2>What the simulator says</h2>", _block(page.report)]
-        parts += ["<h2>The fix</h2>", *_paragraphs(page.fix)]
-        if page.difference():
-            parts.append(_block(page.difference()))
-    parts.append('<p><a href="generated_codes.html">All codes</a></p>')
-    return "\n".join(parts)
+def _table(rows):
+    return ["| code | what | |", "|---|---|---|",
+            *(f"| [{row.id}]({row.id}.md) | {_cell(row.title)} | "
+              f"{'warning' if row.severity == 'warning' else ''} |" for row in rows)]
 
 
-def _paragraphs(text):
-    """Paragraphs of Markdown, of which these pages use code spans alone."""
-    for paragraph in text.split("\n\n"):
-        words = html.escape(" ".join(paragraph.split("\n")), quote=False)
-        yield "<p>" + re.sub(r"`([^`]+)`", r"<code>\1</code>", words) + "</p>"
+def _page(row, page):
+    lines = [f"# {row.id}: {_text(row.title)}", "",
+             f"{_text(row.sentence)} ({codes.kind_name(row)})", ""]
+    if page is None:
+        return "\n".join(lines)
+    command = codes.settings_of(page)
+    lines += [page.why, "", "## An example", "", *_block(page.language, page.form(False)), ""]
+    if command:
+        lines += [f"It runs with `{command}`.", ""]
+    if page.report:
+        lines += ["## What the simulator says", "", *_block("text", page.report), ""]
+    lines += ["## The fix", "", page.fix, ""]
+    if page.difference():
+        lines += _block("diff", page.difference())
+    return "\n".join(lines) + "\n"
 
 
-def _block(lines):
-    return '<pre class="panel" tabindex="0">' + html.escape("\n".join(lines)) + "</pre>"
+def _block(language, lines):
+    return ["````" + language, *lines, "````"]
+
+
+def _text(text):
+    """A sentence of the table as Markdown: it has no marks of its own."""
+    return text.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
+
+
+def _cell(text):
+    return _text(text).replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""`./workbook docs`: brings Doxygen, builds what the site runs, makes the site, opens or serves it."""
+"""`./workbook docs`: brings Doxygen and Sphinx, builds what the site runs, makes, opens, serves it."""
 
 import functools
 import http.server
@@ -6,7 +6,7 @@ import os
 import shutil
 import webbrowser
 
-from .. import build, packages
+from .. import build, packages, private_env, setup
 from ..errors import WorkbookError
 from ..workspace import prepare
 from . import doxygen, make
@@ -17,9 +17,7 @@ ADDRESS = "127.0.0.1"
 
 def do_docs(root, console, arguments):
     """Makes the site in build/docs and says where it is."""
-    absent = doxygen.missing()
-    if absent:
-        _install(absent, console)
+    _install(root, console)
     tools = prepare(root, console, build.SIM, make.targets(), "Building what the site shows")
     with console.step("Making the site"):
         first = make.make(root, tools, root / "build" / "docs")
@@ -31,13 +29,27 @@ def do_docs(root, console, arguments):
     return 0
 
 
-def _install(absent, console):
+def ensure(root, console):
+    """Installs what the site is made with; where it can't be had, its test is skipped."""
     try:
-        packages.install(absent, console)
+        _install(root, console)
     except WorkbookError as error:
-        raise WorkbookError("The site is made by Doxygen, and something is missing for that. Nothing "
-                            f"else in the workbook needs it: every text is readable as it is. {error}"
-                            ) from error
+        console.say(str(error))
+
+
+def _install(root, console):
+    try:
+        absent = doxygen.missing()
+        if not private_env.site_python(root) and not private_env.venv_module_works():
+            absent = [*absent, setup.VENV_PACKAGE]
+        if absent:
+            packages.install(absent, console)
+        if private_env.site_python(root) is None:
+            private_env.install_site(root, console)
+    except WorkbookError as error:
+        raise WorkbookError("The site is made by Doxygen and Sphinx, and something is missing for that. "
+                            "Nothing else in the workbook needs it: every text is readable as it is. "
+                            f"{error}") from error
 
 
 def _open(first, console):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .. import build, chapters, faults
 from ..errors import WorkbookError
-from . import code_pages
+from . import code_pages, toys
 
 LISTING = "opcode_listing"
 TIMING_LISTING = "timing_listing"
@@ -45,10 +45,6 @@ Pages that move. All of them work by keyboard, and without a network.
 
 | page | what it shows |
 |---|---|
-| [Step through an mbarrier](../docs/site/mbarrier.html) | a barrier of a recorded run |
-| [Explore swizzles and descriptors](../docs/site/operands.html) | where bytes lie |
-| [Timeline of chapter 1](../docs/site/timeline_chapter1.html) | a ring of two stages |
-| [Timeline of chapter 5](../docs/site/timeline_chapter5.html) | a pair of CTAs of the whole GEMM |
 """
 _LOOK_UP = """\
 # Look it up
@@ -57,7 +53,7 @@ _LOOK_UP = """\
 |---|---|
 | a word | [glossary](../docs/glossary.md) |
 | a kernel that hangs, stops or is wrong | [symptom, cause, fix](../docs/symptoms.md) |
-| the code of a report, such as BW-B06 | [the codes](codes.md) |
+| the code of a report, such as BW-B06 | [the codes](../docs/codes/README.md) |
 | the number of a pitfall | [the pitfalls of this field](../docs/pitfalls.md) |
 | a fault that the simulator should find | [the catalogue of faults](faults.md) |
 | an instruction | [instruction tables](instructions.md) |
@@ -76,10 +72,15 @@ def pages(root):
         *contract(root),
         ("generated/reference.md", reference(root)),
         ("generated/faults.md", fault_catalogue(faults.load_all(root))),
-        ("generated/try_it.md", _TRY_IT),
+        ("generated/try_it.md", try_it([*toys.load(root), *toys.timelines()])),
         ("generated/look_up.md", _LOOK_UP),
-        code_pages.overview(root),
+        *code_pages.pages(root),
     ]
+
+
+def try_it(moving):
+    """The page of the pages that move."""
+    return _TRY_IT + "".join(f"| [{toy.title}](../{toy.path}) | {toy.shows} |\n" for toy in moving)
 
 
 def _listed(root, name):
@@ -296,7 +297,7 @@ def _type_page(root, name, of, code, tests, rows):
         )
     here = re.match(r"`(\w+)", rows[0][1])
     cpp = here.group(1) if here else name
-    lines += ["", f"In the reference: bw::{cpp}."]
+    lines += ["", f"In the reference: `bw::{cpp}`."]
     return "\n".join(lines) + "\n"
 
 

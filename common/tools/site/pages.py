@@ -1,72 +1,57 @@
-"""The repository's texts as pages of the site: what Doxygen's Markdown can't take is rewritten.
+"""The texts of the site: which pages there are, in which order, and where a link of theirs leads.
 
-GitHub and Doxygen differ in how headings are named, how files are found and how figures are shown.
-The texts are written for GitHub; here each heading gets a label, links between texts become links
-between pages, and everything else that is linked becomes a link that finish.py resolves.
+The site's folder mirrors the repository. `docs/glossary.md` is served as `docs/glossary.html`, a
+README.md as the index.html of its folder, the reference in `reference/`, and any other file or folder
+that a text links to as a listing in `files/`. So the links of the texts, which work on GitHub, only
+change their endings.
 """
 
-import html
 import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from .. import links
+from .. import chapters, links
 from . import code_pages
 
-# A link into the repository whose target isn't a page; finish.py finds the file's page for it.
-REPOSITORY = "repository.invalid/"
-_FENCE = re.compile(r"^\s*(```+|~~~+)\s*(\w*)")
-_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
-_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
-_ANCHOR = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"\s*>\s*</a>")
+REFERENCE, LISTINGS = "reference", "files"
+# The concept pages, in the order in which one needs them.
+CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "block_scales",
+            "warp_specialisation", "deadlock_report", "schedules", "races", "timeline", "profile",
+            "simulator")
+# The links of the header.
+PLACES = (("Chapters", "chapters/index.html"), ("Concepts", "docs/concepts/index.html"),
+          ("Try it", "generated/try_it.html"), ("Look it up", "generated/look_up.html"),
+          ("Reference", "generated/reference.html"), ("The project", "CONTRIBUTING.html"))
+FIGURES = (".svg", ".png")
+_HEADING = re.compile(r"^#\s+(.*?)\s*#*\s*$", re.M)
 _EXTERNAL = re.compile(r"^([a-z][a-z0-9+.-]*:|//)", re.I)
+_LINE = re.compile(r"L(\d+)")
 
 
 @dataclass(frozen=True)
 class Page:
-    """A text of the site: where it comes from, its label (the page's file name) and its title."""
+    """A text of the site: its path in the repository (a generated one has a path of its own kind), and
+    its Markdown."""
 
-    path: str  # relative to the repository; a generated one has a path of its own kind
-    label: str
-    title: str
+    path: str
     text: str
 
     @property
-    def file(self):
-        return self.label + ".html"
+    def name(self):
+        """The page's path in the site without its ending, which is Sphinx's name of it."""
+        return name_of(self.path)
+
+    @property
+    def title(self):
+        return plain(_HEADING.search(self.text).group(1))
 
 
-def label_of(path):
-    """A page's name: `chapters/01_x/README.md` -> `chapters_01_x`; the top README is the index."""
-    if path == "README.md":
-        return "index"
-    stem = path[:-3]
-    if stem.endswith("/README"):
-        stem = stem[: -len("/README")]
-    return re.sub(r"[^A-Za-z0-9]+", "_", stem)
-
-
-def anchor_of(label, name):
-    """The label of a heading or anchor: unique in the site, as Doxygen wants it."""
-    return f"{label}--{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
-
-
-def _whole_links(text):
-    """The lines of a text, with links and code that were broken over two lines in one of them."""
-    lines, inside = [], False
-    for line in text.split("\n"):
-        before = lines[-1] if lines and not inside else ""
-        open_code = before.count("`") % 2 == 1 and not _FENCE.match(before)
-        open_link = re.search(r"\[[^\[\]]*$", before) and re.match(r"[^\[\]]*\]\(", line)
-        if line.strip() and (open_code or open_link):
-            lines[-1] += " " + line.lstrip()
-            continue
-        lines.append(line)
-        if _FENCE.match(line):
-            inside = not inside
-    return lines
+def name_of(path):
+    """`chapters/01_x/README.md` -> `chapters/01_x/index`."""
+    folder, file = posixpath.split(path[:-len(".md")])
+    return posixpath.join(folder, "index" if file == "README" else file)
 
 
 def plain(text):
@@ -77,154 +62,167 @@ def plain(text):
 
 def load(root, extra=()):
     """All pages: the repository's texts, and `extra` ones as (path, text)."""
-    root = Path(root)
-    found = [
-        (str(path), (root / path).read_text(encoding="utf-8"))
-        for path in links.markdown_files(root)
-        if not str(path).startswith(code_pages.FOLDER)  # the site has them in another form
-    ] + list(extra)
-    pages = []
-    for path, text in found:
-        title = next(
-            (plain(match.group(2)) for match in map(_HEADING.match, text.split("\n")) if match),
-            path,
-        )
-        pages.append(Page(path, label_of(path), title, text))
-    return pages
+    found = [(path.as_posix(), (Path(root) / path).read_text(encoding="utf-8"))
+             for path in links.markdown_files(root)
+             if not path.as_posix().startswith(code_pages.FOLDER)]  # has one page a code instead
+    return [Page(path, text) for path, text in [*found, *extra]]
 
 
-class Rewriter:
-    """Turns texts into Doxygen's Markdown; collects what finish.py has to bring along."""
+class Places:
+    """Where the links of the texts lead in the site. `pages`: the paths of the texts; `documented`: the
+    reference's page of a header by its path."""
 
-    def __init__(self, root, pages):
-        self._root = Path(root)
-        self._pages = {page.path: page for page in pages}
-        self.images = {}  # path in the repository -> name in the site
-        self.files = set()  # linked files and folders that aren't pages
+    def __init__(self, pages, documented):
+        self.pages, self.documented = set(pages), dict(documented)
 
-    def rewrite(self, page):
-        """The page's text for Doxygen."""
-        lines, seen, result, fence, pending = _whole_links(page.text), {}, [], None, None
-        first = True
-        in_comment = False
-        for line in lines:
-            match = _FENCE.match(line)
-            if fence is None and match:
-                fence = match.group(1)
-                language = {"cpp": "cpp", "cuda": "cpp", "python": "py", "bash": "sh"}.get(
-                    match.group(2), ""
-                )
-                if language == "sh":
-                    language = ""
-                result.append(f"```{{.{language}}}" if language else "```{.unparsed}")
-                continue
-            if fence is not None:
-                if match and match.group(1).startswith(fence) and not match.group(2):
-                    result.append("```")
-                    fence = None
-                else:
-                    result.append(line)
-                continue
-            if in_comment or line.lstrip().startswith("<!--"):
-                in_comment = "-->" not in line
-                continue
-            heading = _HEADING.match(line)
-            if heading:
-                text = heading.group(2)
-                name = links.slug(text)
-                count = seen.get(name, 0)
-                seen[name] = count + 1
-                anchor = anchor_of(page.label, f"{name}-{count}" if count else name)
-                shown = plain(text)
-                if first:
-                    label = "mainpage" if page.label == "index" else page.label
-                    result.append(f"# {shown} {{#{label}}}")
-                    if page.label != "index":
-                        result += ["", f"@anchor {anchor}", ""]
-                    first = False
-                else:
-                    if pending:
-                        result += ["", f"@anchor {anchor_of(page.label, pending)}", ""]
-                        pending = None
-                    result.append(f"{heading.group(1)} {shown} {{#{anchor}}}")
-                continue
-            alone = re.fullmatch(r"\s*" + _ANCHOR.pattern + r"\s*", line)
-            if alone:
-                pending = alone.group(1)
-                continue
-            result.append(self._line(line, page))
-        return "\n".join(result) + "\n"
-
-    def _line(self, line, page):
-        image = re.fullmatch(r"\s*" + _LINK.pattern + r"\s*", line)
-        if image and image.group(1):
-            return self._figure(image.group(2), image.group(3), page)
-        html_image = re.fullmatch(r"\s*<(?:p|div)[^>]*>?.*<img[^>]*>.*|\s*<img[^>]*>\s*", line)
-        if html_image:
-            source = re.search(r"src=\"([^\"]+)\"", line)
-            text = re.search(r"alt=\"([^\"]*)\"", line)
-            return self._figure(text.group(1) if text else "", source.group(1), page)
-        return self._inline(line, page)
-
-    def _inline(self, line, page):
-        """Links and anchors, outside of code spans."""
-        kept = []
-
-        def keep(match):
-            kept.append(match.group())
-            return f"\x00{len(kept) - 1}\x00"
-
-        line = re.sub(r"(`+)(?:(?!\1).)*?\1", keep, line)  # a link's text may hold code
-        line = _ANCHOR.sub(
-            lambda match: (
-                f'@htmlonly<a id="{anchor_of(page.label, match.group(1))}"></a>@endhtmlonly '
-            ),
-            line,
-        )
-
-        def link(match):
-            if match.group(1):
-                return match.group(2)
-            target = self.target(match.group(3), page)
-            return f"[{match.group(2)}]({target})"
-
-        line = _LINK.sub(link, line)
-        # Doxygen's command ends where the word does: nothing visible parts it from a letter.
-        line = re.sub(r"(\x00\d+\x00)(?=\w)", r"\1&zwnj;", line)
-        return re.sub(r"\x00(\d+)\x00", lambda match: code_span(kept[int(match.group(1))]), line)
-
-    def target(self, target, page):
-        """Where a link of a page leads in the site."""
-        if _EXTERNAL.match(target):
-            return target
+    def of(self, source, target):
+        """The path in the site, with its anchor, that `target` leads to in the text or page `source`;
+        None if it leads out of the site or stays on the page."""
         name, _, anchor = target.partition("#")
+        if not name or is_external(target):
+            return None
         anchor = unquote(anchor)
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), unquote(name)))
-        if not name:
-            other = page
-        else:
-            other = self._pages.get(path) or self._pages.get(posixpath.join(path, "README.md"))
-        if other:
-            return other.file + (f"#{anchor_of(other.label, anchor.lower())}" if anchor else "")
-        if posixpath.dirname(path) == "docs/site":  # a page of the site's own
-            return posixpath.basename(path)
-        self.files.add(path)
-        return REPOSITORY + path + (f"#{anchor}" if anchor else "")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(name)))
+        if path.startswith(code_pages.FOLDER) and anchor.startswith("bw-"):
+            return f"{code_pages.FOLDER}{anchor.upper()}.html"  # there, a section; here, a page
+        for page in (path, posixpath.join(path, "README.md")):
+            if page in self.pages:
+                return name_of(page) + ".html" + (f"#{anchor.lower()}" if anchor else "")
+        if path.endswith(FIGURES) or posixpath.dirname(path) == "docs/site" and path.endswith(".html"):
+            return path + (f"#{anchor}" if anchor else "")
+        return self._file(path, _LINE.match(anchor))
 
-    def _figure(self, text, source, page):
-        if _EXTERNAL.match(source):
-            return ""
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), source))
-        name = "figures/" + re.sub(r"[^A-Za-z0-9.]+", "_", path)
-        self.images[path] = name
-        shown = html.escape(plain(text), quote=True)
-        return (
-            f'\n@htmlonly\n<p class="bw-figure" tabindex="0"><img src="{name}" alt="{shown}"></p>\n'
-            "@endhtmlonly\n"
-        )
+    def _file(self, path, line):
+        if path in self.documented:
+            page = f"{REFERENCE}/{self.documented[path]}"
+            return f"{page[:-len('.html')]}_source.html#l{int(line.group(1)):05d}" if line else page
+        return listing_of(path) + (f"#L{line.group(1)}" if line else "")
+
+    def listed(self, pages):
+        """The paths in the repository of files and folders that the pages link to as listings."""
+        found = set()
+        for page in pages:
+            for target in link_targets(page.text):
+                place = self.of(page.path, target)
+                if place and place.startswith(LISTINGS + "/"):
+                    path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path),
+                                                             unquote(target.partition("#")[0])))
+                    found.add(path)
+        return found
 
 
-def code_span(text):
-    """A code span in HTML: in Markdown's own, Doxygen looks for its commands and for tables' bars."""
-    escaped = html.escape(text.strip("`"), quote=False).replace("|", "&#124;")
-    return f"@htmlonly<code>{escaped}</code>@endhtmlonly"
+def is_external(target):
+    """Whether a link leads out of the site."""
+    return bool(_EXTERNAL.match(target))
+
+
+def listing_of(path):
+    """The page in the site that shows a file or folder of the repository."""
+    return f"{LISTINGS}/{path}.html"
+
+
+def link_targets(text):
+    """The targets of a text's links and images, outside of code."""
+    text = re.sub(r"^(```+|~~~+).*?^\1\s*$", "", text, flags=re.M | re.S)
+    text = re.sub(r"(`+)(?:(?!\1).)*?\1", "x", text, flags=re.S)
+    return [match.group(1) for match in links.LINK.finditer(text)]
+
+
+def navigation(pages):
+    """{page: [(title or None for its own, page)]}: the order of the book, by Sphinx's names."""
+    names = {page.name for page in pages}
+    texts = [f"chapters/{chapter.name}/index" for chapter in chapters.CHAPTERS]
+    tree = {
+        "index": [("Chapters", "chapters/index"), ("Concepts", "docs/concepts/index"),
+                  (None, "generated/try_it"), (None, "generated/look_up"), (None, "generated/reference"),
+                  ("The project", "CONTRIBUTING")],
+        "chapters/index": texts,
+        "chapters/06_hopper_fp8_gemm/index": ["chapters/06_hopper_fp8_gemm/appendix",
+                                              "chapters/06_hopper_fp8_gemm/lab_notebook"],
+        "docs/concepts/index": [f"docs/concepts/{name}" for name in CONCEPTS],
+        "generated/look_up": ["docs/glossary", "docs/symptoms", "docs/codes/index", "docs/pitfalls",
+                              "docs/commands", "docs/your_kernel", "docs/race_suites",
+                              "generated/faults", "docs/timing", "generated/instructions",
+                              "docs/contract", "generated/contract_types"],
+        "docs/codes/index": [name for name in _below(names, "docs/codes/") if name[12:13] == "_"],
+        "docs/timing": ["generated/timing_numbers"],
+        "generated/instructions": _below(names, "generated/instructions_"),
+        "generated/contract_types": [name for name in _below(names, "generated/contract_")
+                                     if name != "generated/contract_types"],
+        "generated/reference": ["common/simulator/index", "tests/hardware/index"],
+        "CONTRIBUTING": ["docs/style", "docs/exercises", "docs/teaching", "docs/verdicts", "AGENTS",
+                         "CHANGELOG"],
+    }
+    for chapter in chapters.CHAPTERS:
+        below = tree.setdefault(f"chapters/{chapter.name}/index", [])
+        below.append((f"The solution of chapter {chapter.number}", f"solutions/{chapter.name}/index"))
+    for subject in tree["docs/codes/index"]:
+        tree[subject] = _below(names, f"docs/codes/BW-{posixpath.basename(subject)[0]}")
+    tree = {page: [entry if isinstance(entry, tuple) else (None, entry) for entry in below]
+            for page, below in tree.items()}
+    tree = {page: [entry for entry in below if entry[1] in names] for page, below in tree.items()}
+    placed = {name for below in tree.values() for _, name in below}
+    tree["CONTRIBUTING"] += [(None, name) for name in sorted(names - placed - {"index"})]
+    return tree
+
+
+def _below(names, prefix):
+    return sorted(name for name in names if name.startswith(prefix))
+
+
+def sections(page):
+    """[[anchor, text without Markdown's marks]]: what the search shows excerpts of. A row of the
+    glossary is a section of its own."""
+    found = [["", ""]]
+    for part in re.split(r"^(?=#+ )", re.sub(r"<!--[\s\S]*?-->", "", page.text), flags=re.M):
+        heading = re.match(r"#+ (.*)", part)
+        found.append([links.slug(heading.group(1)) if heading else "", readable(part)])
+    if page.path == "docs/glossary.md":
+        found += [[row_anchor(plain(re.split(r",| \(", word)[0])), readable(f"{word}: {meaning}")]
+                  for word, meaning in _glossary(page)]
+    return [section for section in found if section[1]]
+
+
+def _glossary(page):
+    """[(word, meaning)]: the cells of the glossary's rows, in Markdown."""
+    return re.findall(r"^\| (.+?) \| (.+) \|$", page.text, re.M)[1:]
+
+
+def readable(text):
+    """A text without Markdown's marks."""
+    text = re.sub(r"^\s*(```|~~~).*$|^\|[-:| ]+\|$|^#+ |^\s*- ", "", text, flags=re.M)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"\s+", " ", re.sub(r"[`*|]+", " ", text)).strip()
+
+
+def words(pages):
+    """{page: [[word, anchor]]}: the index of the search. It has the codes of the reports, and the words
+    of the glossary with its own rows and with what their last links lead to."""
+    found, places = {}, Places([page.path for page in pages], {})
+    glossary = next((page for page in pages if page.path == "docs/glossary.md"), None)
+    for cells in _glossary(glossary) if glossary else ():
+        terms = re.split(r",\s*", plain(re.sub(r"\s*\(.*\)", "", cells[0])))
+        targets = link_targets(cells[1])
+        explained = [f"{glossary.name}.html#{row_anchor(terms[0])}",
+                     places.of(glossary.path, targets[-1]) if targets else None]
+        for page, _, anchor in (place.partition("#") for place in explained if place):
+            found.setdefault(page[:-len(".html")], []).extend([term, anchor] for term in terms)
+    for page in pages:
+        code = re.fullmatch(code_pages.FOLDER + r"(BW-(\w\d+))\.md", page.path)
+        if code:
+            found[page.name] = [[code.group(1), ""], [code.group(2), ""]]
+    return found
+
+
+def row_anchor(word):
+    """The name of a word's row in the glossary."""
+    return "word-" + re.sub(r"\W+", "-", word.lower()).strip("-")
+
+
+def staged(page, below):
+    """The page's Markdown as Sphinx reads it: with the table of the pages below it, which the navigation
+    is made of."""
+    if not below:
+        return page.text
+    entries = "\n".join(f"{title} </{name}>" if title else f"/{name}" for title, name in below)
+    return f"{page.text.rstrip()}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"

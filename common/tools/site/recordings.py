@@ -14,8 +14,10 @@ from pathlib import Path
 from .. import build, exercises, runs
 from ..errors import WorkbookError
 from ..timeline import builder, figure, page
+from ..timeline.around import Around
 from ..timeline.recording import signalling_unit
 
+_GUIDE = "../concepts/timeline.html"  # in the site, from the folder of the timelines
 _EVENTS = {"mbarrier_init": "init", "mbarrier_arrive": "arrive", "mbarrier_expect_tx": "expect",
            "mbarrier_complete_tx": "landed", "mbarrier_complete": "complete",
            "mbarrier_wait": "ask", "wait": "sleep", "resume": "wake"}
@@ -55,14 +57,16 @@ def write(root, tools, folder):
     return names
 
 
-def write_timelines(root, tools, folder):
-    """The same runs as timelines; returns [(title, file name)]."""
+def write_timelines(root, tools, folder, frame):
+    """The same runs as timelines; returns their file names. `frame(name)` is the site's header for a
+    page: what goes into its <head>, and what its <body> begins with."""
     pages = []
     for run in RUNS:
         launch = figure.recorded(root, tools, run.program, run.options, None)
         name = f"timeline_{run.name}.html"
         page.write(folder / name, run.title,
-                   [(" ".join(run.options), launch, builder.build(launch, Path(root)))], Path(root))
+                   [(" ".join(run.options), launch, builder.build(launch, Path(root)))], Path(root),
+                   *frame(name), around=Around(guide=_GUIDE))
         pages.append(name)
     return pages
 
@@ -78,10 +82,19 @@ def record(root, tools, run):
             raise WorkbookError(f"{run.program} {' '.join(run.options)} does not verify.",
                                 details=ended.text)
         with open(log, encoding="utf-8") as lines:
-            return of_log(lines, run, _Sources(root))
+            made = of_log(lines, run, _Sources(root))
     finally:
         if log.exists():
             log.unlink()
+    launch = figure.recorded(root, tools, run.program, run.options, None)
+    made["roles"] = roles_of(builder.build(launch, Path(root))[0])
+    return made
+
+
+def roles_of(model):
+    """{"rank,warp": role} of a cluster's warps, by the names that timelines have."""
+    return {f"{cta.rank},{warp}": role.name for cta in model.ctas for role in cta.roles
+            for warp in role.warps}
 
 
 def of_log(lines, run, sources):

@@ -15,7 +15,7 @@ from .. import build, chapters, runs, workspace
 from ..console import wrapped
 from ..errors import WorkbookError
 from ..process import run_in_foreground
-from . import builder, page, perfetto, profile, recording, summary, svg
+from . import around, builder, comparison, page, perfetto, profile, recording, summary, svg
 
 _STOPPED = "The program ended with status {}; the timeline shows what happened before."
 
@@ -38,12 +38,12 @@ def do_timeline(root, console, arguments):
         if arguments.against is not None:
             configurations.append(words(arguments.against))
         for options in configurations:
-            launches, ended = _record(root, chapter.name, options, tools, settings, folder,
-                                      arguments.json)
+            launches, ended, reports = _record(root, chapter.name, options, tools, settings, folder,
+                                               arguments.json)
             status = status or ended
             launch = chosen(launches, arguments.launch)
-            made.append(_Made(" ".join(options) or "default options", options, launch,
-                              builder.build(launch, root)))
+            made.append(_Made(comparison.label(options), options, launch,
+                              builder.build(launch, root), reports))
     _write(root, console, made, f"Chapter {chapter.number}: {chapter.title}", folder / chapter.name,
            arguments, status)
     return status
@@ -69,12 +69,13 @@ def _folder(root, arguments):
 
 @dataclass(frozen=True)
 class _Made:
-    """A run, and what is drawn of it."""
+    """A run, what is drawn of it, and what the simulator reported."""
 
     label: str
     options: list
     launch: recording.Launch
     models: list
+    reports: tuple = ()
 
 
 def _write(root, console, made, title, base, arguments, status):
@@ -85,17 +86,23 @@ def _write(root, console, made, title, base, arguments, status):
     html, picture, trace = (base.with_name(base.name + ending)
                             for ending in (".html", ".svg", ".perfetto.json"))
     drawn = [(one.label, one.launch, one.models) for one in made]
-    page.write(html, title, drawn, root)
-    first = made[0].models[0]
-    picture.write_text(svg.draw(first, first.ctas[0], title), encoding="utf-8")
+    around_it = _around(root, made, base.parent)
+    page.write(html, title, drawn, root, around=around_it)
+    picture.write_text(
+        svg.draw_runs([svg.Panel(f"{one.label}: {one.launch.cycles:,} cycles" if len(made) > 1 else "",
+                                 one.models[0], one.models[0].ctas[0]) for one in made],
+                      title, headline=around_it.headline), encoding="utf-8")
     perfetto.write(trace, drawn)
     if arguments.json:
         print(json.dumps({"schema": summary.SCHEMA, "title": title, "exit_status": status,
                           "files": {"timeline": str(html), "picture": str(picture),
                                     "trace": str(trace)},
+                          "headline": around_it.headline, "warnings": list(around_it.warnings),
                           "runs": [summary.of(one.options, one.launch, one.models) for one in made]},
                          indent=1))
         return
+    for sentence in filter(None, (around_it.headline, *around_it.warnings)):
+        console.say("\n".join(wrapped(sentence)))
     for one in made:
         which = f"{one.label}: " if len(made) > 1 else ""
         for sentence in (profile.limit(profile.measure(one.models[0])), *one.launch.notes()):
@@ -107,6 +114,16 @@ def _write(root, console, made, title, base, arguments, status):
     print(f"trace     {trace}  (for https://ui.perfetto.dev)")
     if arguments.open and sys.stdout.isatty():
         _open(html, console)
+
+
+def _around(root, made, folder):
+    """What the page says around the picture of the runs `made`."""
+    compared = [(one.options, one.launch) for one in made]
+    reports = {report.code: report for one in made for report in one.reports}
+    return around.Around(
+        comparison.headline(*compared) if len(made) > 1 else "",
+        tuple(comparison.warnings(made[0].options, made[1].options)) if len(made) > 1 else (),
+        tuple(reports.values()), around.guide(root, folder))
 
 
 @contextlib.contextmanager
@@ -154,10 +171,11 @@ def words(text):
 
 
 def _record(root, name, options, tools, settings, folder, quiet):
-    """([Launch], exit status) of a run; the file is removed. `quiet`: what the program prints goes to
-    standard error."""
+    """([Launch], exit status, [Report]) of a run; its files are removed. `quiet`: what the program
+    prints goes to standard error."""
     path = folder / f"recording-{os.getpid()}.bin"
-    env = runs.clean_environment(tools, BW_SIM_RECORDING=str(path), **settings)
+    said = folder / f"recording-{os.getpid()}.json"
+    env = runs.clean_environment(tools, BW_SIM_RECORDING=str(path), BW_SIM_REPORT=str(said), **settings)
     if "BW_SIM_SEED" in os.environ:
         env["BW_SIM_SEED"] = os.environ["BW_SIM_SEED"]
     try:
@@ -167,10 +185,11 @@ def _record(root, name, options, tools, settings, folder, quiet):
         if not path.is_file():
             raise WorkbookError(f"The program launched no kernel (exit status {status}), so there is "
                                 "nothing to show.", exit_code=status or 1)
-        return recording.read(path), status
+        return recording.read(path), status, around.reports(said, root, folder)
     finally:
-        if path.is_file():
-            path.unlink()
+        for file in (path, said):
+            if file.is_file():
+                file.unlink()
 
 
 def chosen(launches, number):

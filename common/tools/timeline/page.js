@@ -10,7 +10,7 @@
   const WORDS = {run: "issues", wait: "waits for", data: "waits for data that it has loaded", copy: "copy",
     mma: "MMA", empty: "empty", filling: "being filled", full: "full", reading: "being read",
     phase: "a barrier", odd: "a barrier"};
-  const WAIT_COLOURS = 8;
+  const HUES = 8, OTHER = [HUES - 1, "forward"], MOST_NAMED = 2;
   const AXIS = 24, HEAD = 22, GAP = 7, NARROW = 620, GUTTER = 200, MOST_ARROWS = 300, LEAST_SPAN = 8;
   const HEIGHTS = {role: 20, tensor: 20, copies: 8, ring: 10};
   const canvas = $("canvas"), tip = $("tip"), context = canvas.getContext("2d");
@@ -18,7 +18,7 @@
 
   let view = [0, 1], whole = [0, 1], panels = [], chosen = null, hover = null, kept = false;
   let style = {}, width = 0, height = 0, pending = false;
-  const patterns = new Map(), colours = new Map();
+  const patterns = new Map(), known = new Map();
 
   // -- data ---------------------------------------------------------------------------------------
   const load = (run, index) => {
@@ -28,8 +28,7 @@
   };
 
   const sums = new Map();
-  const chooseColours = () => {
-    // The longest waits get colours of their own; the same reason has the same one in all runs.
+  const addUpWaits = () => {
     sums.clear();
     for (const panel of panels)
       for (const lane of panel.data.lanes)
@@ -39,9 +38,6 @@
               const reason = panel.run.texts[mark[5]];
               sums.set(reason, (sums.get(reason) ?? 0) + mark[1]);
             }
-    const order = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a));
-    for (const reason of order)
-      if (!colours.has(reason)) colours.set(reason, Math.min(colours.size, WAIT_COLOURS - 1));
   };
 
   const choose = (value) => {
@@ -55,7 +51,7 @@
     whole = [Math.min(0, ...ctas.map((cta) => cta.begin)), Math.max(1, ...ctas.map((cta) => cta.end))];
     if (ctas.length) whole[0] = Math.min(...ctas.map((cta) => cta.begin));
     chosen = hover = null;
-    chooseColours();
+    addUpWaits();
     layOut();
     legend();
     profiles();
@@ -93,39 +89,52 @@
 
   const readStyle = () => {
     const computed = getComputedStyle(document.documentElement);
-    style = new Proxy({}, {get: (_, name) => computed.getPropertyValue(`--${name}`).trim()});
-    const names = ["ground", "text", "quiet", "line", "panel", "arrow", "focus", "run", "data", "copy", "mma",
-      "phase", "odd", ...STATES, ...Array.from({length: WAIT_COLOURS}, (_, number) => `wait-${number}`)];
+    const names = ["ground", "text", "quiet", "line", "grid", "panel", "arrow", "focus", "run", "data", "copy",
+      "mma", "phase", "odd", ...STATES, ...Array.from({length: HUES}, (_, number) => `wait-${number}`)];
     style = Object.fromEntries(names.map((name) => [name, computed.getPropertyValue(`--${name}`).trim()]));
     patterns.clear();
+    known.clear();
   };
 
-  const hatch = (colour) => {
-    if (!patterns.has(colour)) {
+  // A pattern of lines in a colour, on a faint ground of it.
+  const LINES = {
+    forward: (pen, size) => { for (const shift of [-size, 0, size]) line(pen, shift, size, shift + size, 0); },
+    backward: (pen, size) => { for (const shift of [-size, 0, size]) line(pen, shift, 0, shift + size, size); },
+    crossed: (pen, size) => { LINES.forward(pen, size); LINES.backward(pen, size); },
+    rows: (pen, size) => { for (let at = 1; at < size; at += 4) line(pen, 0, at, size, at); },
+    columns: (pen, size) => { for (let at = 1; at < size; at += 4) line(pen, at, 0, at, size); },
+  };
+  const line = (pen, fromX, fromY, toX, toY) => pen.stroke(new Path2D(`M${fromX} ${fromY} L${toX} ${toY}`));
+  const pattern = (colour, lines) => {
+    const key = colour + lines;
+    if (!patterns.has(key)) {
       const tile = document.createElement("canvas");
       const size = 8;
       tile.width = tile.height = size;
       const pen = tile.getContext("2d");
       pen.fillStyle = colour;
-      pen.globalAlpha = 0.25;
+      pen.globalAlpha = 0.2;
       pen.fillRect(0, 0, size, size);
       pen.globalAlpha = 1;
       pen.strokeStyle = colour;
       pen.lineWidth = 2;
-      for (const shift of [-size, 0, size]) {
-        pen.beginPath();
-        pen.moveTo(shift, size);
-        pen.lineTo(shift + size, 0);
-        pen.stroke();
-      }
-      patterns.set(colour, context.createPattern(tile, "repeat"));
+      LINES[lines](pen, size);
+      patterns.set(key, context.createPattern(tile, "repeat"));
     }
-    return patterns.get(colour);
+    return patterns.get(key);
   };
-  const waitColour = (run, mark) => style[`wait-${colours.get(run.texts[mark[5]]) ?? WAIT_COLOURS - 1}`];
-  const fill = (run, mark) => {
-    const name = KINDS[mark[2]];
-    return name === "wait" ? hatch(waitColour(run, mark)) : style[name];
+  const hatching = (reason) => data.waits[reason] ?? OTHER;
+  const waitColour = (reason) => style[`wait-${hatching(reason)[0]}`];
+  // [fill, colour of the edge]: everything but what is solid has one.
+  const wait = (reason) => [pattern(waitColour(reason), hatching(reason)[1]), waitColour(reason)];
+  const paints = (name) => {
+    const how = data.patterns[name];
+    return how ? [how === "outline" ? "" : pattern(style[name], how), style[name]] : [style[name], ""];
+  };
+  const paintsOf = (run, mark) => {
+    const key = mark[2] === kind.wait ? run.texts[mark[5]] : mark[2];
+    if (!known.has(key)) known.set(key, key === mark[2] ? paints(KINDS[key]) : wait(key));
+    return known.get(key);
   };
 
   // -- drawing ------------------------------------------------------------------------------------
@@ -156,7 +165,7 @@
     context.textBaseline = "middle";
     for (let cycle = Math.ceil(view[0] / step) * step; cycle <= view[1]; cycle += step) {
       const at = Math.round(x(cycle)) + 0.5;
-      context.strokeStyle = style.line;
+      context.strokeStyle = style.grid;
       context.beginPath();
       context.moveTo(at, AXIS - 5);
       context.lineTo(at, height);
@@ -175,10 +184,11 @@
       const mark = track[index];
       if (mark[0] > view[1]) break;
       const from = Math.max(left(), x(mark[0])), to = Math.min(right, x(mark[0] + mark[1]));
-      context.fillStyle = fill(panel.run, mark);
+      const [inside, edge] = paintsOf(panel.run, mark);
+      context.fillStyle = inside || style.ground;
       context.fillRect(from, y, Math.max(0.7, to - from), h);
       if (to - from > 4 && mark[2] !== kind.run) {
-        context.strokeStyle = style.ground;
+        context.strokeStyle = edge || style.ground;
         context.lineWidth = 1;
         context.strokeRect(from + 0.5, y + 0.5, to - from - 1, h - 1);
       }
@@ -237,10 +247,9 @@
       const fromX = x(begin);
       const origin = laneFrom >= 0 ? panel.data.lanes[laneFrom] : null;
       const fromY = origin ? origin.top + (trackFrom + 0.5) * origin.trackHeight : panel.top + 3;
-      const colour = style[`wait-${colours.get(panel.run.texts[reason]) ?? WAIT_COLOURS - 1}`];
+      const colour = waitColour(panel.run.texts[reason]);
       context.strokeStyle = context.fillStyle = isOwn ? style.arrow : colour;
       context.lineWidth = isOwn ? 2.2 : 1;
-      context.globalAlpha = isOwn ? 1 : Math.min(0.9, 0.35 + 12 / shown.length);
       context.beginPath();
       context.moveTo(fromX, fromY);
       const bend = Math.max(8, Math.abs(toX - fromX) / 2);
@@ -251,7 +260,6 @@
       context.lineTo(toX - 5, toY - 3);
       context.lineTo(toX - 5, toY + 3);
       context.fill();
-      context.globalAlpha = 1;
     }
     context.lineWidth = 1;
   };
@@ -520,7 +528,9 @@
     all();
   });
   new ResizeObserver(() => layOut()).observe(canvas.parentElement);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readStyle(); legend(); draw(); });
+  const recolour = () => { readStyle(); legend(); draw(); };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+  new MutationObserver(recolour).observe(document.documentElement, {attributes: true, attributeFilter: ["data-theme"]});
 
   // -- what stands around the picture ---------------------------------------------------------------
   const legend = () => {
@@ -531,15 +541,27 @@
     const rings = panels.some((panel) => panel.data.lanes.some((lane) => lane.kind === "ring" && lane.tracks.some(
       (track) => track.some((mark) => STATES.includes(KINDS[mark[2]])))));
     if (rings) entries.push(...STATES.map((state) => [state, `stage ${WORDS[state]}`]));
-    const waits = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, WAIT_COLOURS)
-      .map((reason) => [`wait-${colours.get(reason)}`, `waits for ${reason}`, true]);
-    $("legend").replaceChildren(...[...entries, ...waits].map(([name, words, hatched]) => {
+    const lone = panels.some((panel) => panel.data.lanes.some((lane) => lane.detail === "phases"));
+    if (lone) entries.push(["phase", "a lone barrier's even phase"], ["odd", "odd phase"]);
+    // Reasons that look alike are told together.
+    const alike = new Map();
+    for (const reason of [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a))) {
+      const key = hatching(reason).join();
+      alike.set(key, [...(alike.get(key) ?? []), reason]);
+    }
+    const waits = [...alike.values()].map((reasons) =>
+      [wait(reasons[0]), reasons.length <= MOST_NAMED ? `waits for ${reasons.join(", ")}` : "other waits"]);
+    const rest = entries.map(([name, words]) => [paints(name), words]);
+    $("legend").replaceChildren(...[...rest, ...waits].map(([[inside, edge], words]) => {
       const entry = text("span", ""), swatch = document.createElement("canvas");
       swatch.width = 44;
       swatch.height = 26;
       const pen = swatch.getContext("2d");
-      pen.fillStyle = hatched ? hatch(style[name]) : style[name];
+      pen.fillStyle = inside || style.ground;
       pen.fillRect(0, 0, 44, 26);
+      pen.lineWidth = 3;
+      pen.strokeStyle = edge || style.ground;
+      if (edge) pen.strokeRect(1, 1, 42, 24);
       entry.append(swatch, words);
       return entry;
     }));
@@ -548,7 +570,7 @@
     $("profiles").replaceChildren(...panels.filter((panel) => panel.cta).flatMap((panel) => {
       const profile = panel.run.profiles[panel.cta.profile];
       return [text("h2", `${panels.length > 1 ? `${panel.run.label}: ` : ""}cluster ${profile.cluster} in numbers`),
-        ...(panels.length > 1 ? [text("p", profile.limit)] : []), text("pre", profile.table.join("\n"))];
+        ...(panels.length > 1 ? [text("p", profile.limit)] : []), Object.assign(text("pre", profile.table.join("\n")), {tabIndex: 0})];
     }));
     const first = panels.find((panel) => panel.cta);
     $("limit").textContent = first && panels.length === 1 ? first.run.profiles[first.cta.profile].limit : "";

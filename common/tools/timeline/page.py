@@ -4,7 +4,8 @@ import html
 import json
 from pathlib import Path
 
-from . import lanes, profile
+from . import lanes, palette, profile
+from .around import Around
 from .model import RUN
 from .sources import Sources
 
@@ -93,25 +94,52 @@ def run_data(label, launch, models, root):
     return head, blocks
 
 
-def write(path, title, runs, root=None):
-    """Writes the page of runs [(label, launch, models)], one under the other."""
+def write(path, title, runs, root=None, head="", bar="", around=None):
+    """Writes the page of runs [(label, launch, models)], one under the other. `head`, `bar`: HTML for
+    the end of <head> and the beginning of <body>, the frame of a site; `around`: an Around."""
+    around = around or Around()
     heads, blocks = [], []
     for label, launch, models in runs:
-        head, texts = run_data(label, launch, models, root)
-        head["first_block"] = len(blocks)
-        heads.append(head)
+        about, texts = run_data(label, launch, models, root)
+        about["first_block"] = len(blocks)
+        heads.append(about)
         blocks += texts
-    template = (_FOLDER / "page.html").read_text(encoding="utf-8")
-    data = [_script("runs", json.dumps({"title": title, "kinds": _KINDS, "runs": heads},
-                                       separators=(",", ":")))]
+    hatchings = palette.of_waits(palette.sums_of([model for _, _, models in runs for model in models]))
+    known = {"title": title, "kinds": _KINDS, "patterns": palette.PATTERNS,
+             "waits": {reason: [one.hue, one.direction] for reason, one in hatchings.items()},
+             "runs": heads}
+    data = [_script("runs", json.dumps(known, separators=(",", ":")))]
     data += [_script(f"cta-{number}", text) for number, text in enumerate(blocks)]
-    parts = {"@TITLE@": html.escape(title),
-             "@STYLE@": (_FOLDER / "page.css").read_text(encoding="utf-8"),
+    template = (_FOLDER / "page.html").read_text(encoding="utf-8")
+    style = (_FOLDER / "page.css").read_text(encoding="utf-8")
+    style = style.replace("@LIGHT@", palette.variables(palette.LIGHT))
+    parts = {"@TITLE@": html.escape(title), "@HEAD@": head, "@BAR@": bar,
+             "@STYLE@": style.replace("@DARK@", palette.variables(palette.DARK)),
+             "@AROUND@": "\n".join(_around(around)),
              "@SCRIPT@": (_FOLDER / "page.js").read_text(encoding="utf-8"),
              "@DATA@": "\n".join(data)}
     for mark, text in parts.items():
         template = template.replace(mark, text)
     path.write_text(template, encoding="utf-8")
+
+
+def _around(around):
+    """The sentences above the picture, as HTML."""
+    if around.headline:
+        yield f'<p id="headline">{html.escape(around.headline)}</p>'
+    for sentence in around.warnings:
+        yield f'<p class="warning">{html.escape(sentence)}</p>'
+    for report in around.reports:
+        code = _link(report.address, report.code)
+        yield f'<p class="warning">The simulator reported {code}: {html.escape(report.title)}.</p>'
+    if around.guide:
+        yield f"<p>{_link(around.guide, 'How to read this')}</p>"
+
+
+def _link(address, words):
+    if not address:
+        return html.escape(words)
+    return f'<a href="{html.escape(address)}">{html.escape(words)}</a>'
 
 
 def _script(name, text):

@@ -1,4 +1,5 @@
-"""Names each CTA's roles by the functions that their warps alone are in."""
+"""Names each CTA's roles: as the texts and figures call them where the kernel is the workbook's, else
+by the functions that their warps alone are in."""
 
 import re
 from collections import defaultdict
@@ -10,6 +11,22 @@ from .model import Role
 _NAMING_SHARE = 0.005
 # Set-up functions, and CUDA's own (__syncwarp), do not name a role.
 _SET_UP = re.compile(r"init|prefetch|elect_one|^__")
+# The roles by the names of the chapters' texts and figures, and the functions of the chapters'
+# kernels and labs that are theirs.
+OF_TEXTS = {
+    "producer": ("produce_tiles",),
+    "consumers": ("consume_tiles",),
+    "scheduler": ("publish_all",),
+    "load": ("load", "load_operands", "load_scaled_operands"),
+    "epilogue load": ("load_residual", "load_c"),
+    "MMA": ("multiply", "multiply_scaled"),
+    "math": ("MathWarpgroup::run",),
+    "epilogue": ("write_and_read", "write", "write_rows", "write_tiles", "write_scaled_tiles"),
+    "output": ("OutputWarp::run",),
+    "idle": ("decrease_registers",),
+}
+_OF_FUNCTIONS = {function: name for name, functions in OF_TEXTS.items() for function in functions}
+_WORKBOOK = re.compile(r"(?:^|/)(?:(?:solutions|chapters)/\d\d_\w+|common/device)/")
 
 
 def name(models):
@@ -47,6 +64,7 @@ def _function_paths(places, instruction):
 
 
 def _role_name(warp, weights, cta, model):
+    """The name of a warp's role."""
     mine = weights[warp]
     total = sum(segment.length(cta.end) for segment in cta.warps[warp]) or 1
     others = [weights[other] for other in weights if other != warp]
@@ -61,11 +79,24 @@ def _role_name(warp, weights, cta, model):
             continue
         if best is None or weight > mine[best]:
             best = path
-    if best:
-        parts = best[-1].split("::")
-        # A member called `run` says nothing without its class.
-        return "::".join(parts[-2:]) if parts[-1] == "run" else parts[-1]
-    return _behaviour(warp, cta)
+    if best is None:
+        return _behaviour(warp, cta)
+    parts = best[-1].split("::")
+    # A member called `run` says nothing without its class.
+    function = "::".join(parts[-2:]) if parts[-1] == "run" else parts[-1]
+    if _is_the_workbooks(best, cta.warps[warp], model.places):
+        return _OF_FUNCTIONS.get(function, function)
+    return function
+
+
+def _is_the_workbooks(path, segments, places):
+    """Whether a path of functions ends in a file of a chapter."""
+    for segment in segments:
+        for instruction in {part[3] for part in segment.parts} | {segment.instruction}:
+            frames = list(reversed(places[instruction].stack))[1:] if instruction in places else []
+            if tuple(frame.function for frame in frames[:len(path)]) == path:
+                return bool(_WORKBOOK.search(frames[len(path) - 1].path))
+    return False
 
 
 def _is_in(weights, path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import exercises, runs
 from ..errors import WorkbookError
-from . import builder, command, critical, metrics, profile_command, recording, statistics
+from . import builder, command, critical, metrics, profile_command, recording, roles, statistics
 
 # Units of an SM whose busy cycles can be the least that the work takes: the name in a mark, and the
 # key in a launch's statistics.
@@ -103,4 +103,8 @@ def limit_of(chain, record):
     share = (1 - slowed) * cycles / sum(chain.values())
     if slowed > share:
         return f"{unit}, {100 * slowed:.0f} %"
-    return f"{_KINDS.get(kind) or f'`{role}`'}, {100 * share:.0f} %"
+    return f"{_KINDS.get(kind) or _who(role)}, {100 * share:.0f} %"
+
+
+def _who(role):
+    return f"the {role} role" if role in roles.OF_TEXTS else f"`{role}`"

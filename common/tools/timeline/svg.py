@@ -1,83 +1,119 @@
 """A timeline as an SVG for texts: it works on dark and light ground, and needs nothing else."""
 
+from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from . import lanes
+from . import lanes, palette
+from .model import ClusterModel, Cta
 
 _WIDTH, _GUTTER, _RIGHT = 860, 168, 12
 _HEIGHTS = {lanes.ROLE: 22, lanes.TENSOR_CORE: 22, lanes.COPIES: 7, lanes.RING: 11}
 _WARP_HEIGHT = 9  # of a role of several
-_GAP = 9
-_MOST_WAITS = 6
+_GAP, _HEAD = 9, 24
+_MOST_NAMED = 2  # waits that look alike
 _LEAST_SHARE = 0.01  # of what a legend names
-_LIGHT = {"ground": "#ffffff", "text": "#1f2328", "quiet": "#57606a", "line": "#d0d7de",
-          "run": "#4c6f9f", "data": "#c9ced6", "copy": "#2f8f83", "mma": "#3c8f3c",
-          "empty": "#eef1f4", "filling": "#9fd3cb", "full": "#2f8f83", "reading": "#86c486",
-          "phase": "#c7bfe3", "odd": "#9384c9", "end": "#d1242f",
-          "w0": "#d97706", "w1": "#7c4fd0", "w2": "#c2417c", "w3": "#0f83b8", "w4": "#7d7a18",
-          "w5": "#6b7280"}
-_DARK = {"ground": "#0d1117", "text": "#e6edf3", "quiet": "#9aa4ae", "line": "#30363d",
-         "run": "#7ea6dc", "data": "#4a525c", "copy": "#4fbcae", "mma": "#6fc46f",
-         "empty": "#1c2128", "filling": "#1f5f57", "full": "#4fbcae", "reading": "#3f8a3f",
-         "phase": "#4a4170", "odd": "#8577bb", "end": "#ff7b72",
-         "w0": "#f0a33c", "w1": "#b394f4", "w2": "#f083b2", "w3": "#4db8e8", "w4": "#c8c44a",
-         "w5": "#a3abb5"}
-_STATES = (("filling", "stage being filled"), ("full", "full"), ("reading", "being read"))
+_STATES = (("empty", "stage empty"), ("filling", "being filled"), ("full", "full"),
+           ("reading", "being read"))
+_FILLED = ("run", "data", "copy", "mma", "full", "odd")
+_STRIPES = {"rows": "M0 1 H6", "columns": "M1 0 V6"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A run of several in one picture: its heading, and the CTA that is shown of it."""
+
+    label: str
+    model: ClusterModel
+    cta: Cta
 
 
 def draw(model, cta, title, window=None, arrows=True, without=()):
     """The SVG of a CTA. `window`: (first, last) cycle; `without`: labels of lanes to leave out."""
-    drawn, hands = lanes.of_cta(model, cta)
-    begin, end = window or (model.begin, model.end)
-    kept = [index for index, lane in enumerate(drawn) if lane.label not in without
-            and any(mark.end > begin and mark.begin < end for track in lane.tracks
-                    for mark in track)]
-    picture = _Picture(drawn, kept, begin, end)
-    picture.body()
-    if arrows:
-        picture.hands([hand for hand in hands if begin <= hand.begin and hand.end <= end])
+    return draw_runs([Panel("", model, cta)], title, window, arrows, without)
+
+
+def draw_runs(panels, title, window=None, arrows=True, without=(), headline=""):
+    """The SVG of one CTA of each run, one below the other on the same scale. `headline`: a sentence
+    above them."""
+    begin, end = window or (min(panel.model.begin for panel in panels),
+                            max(panel.model.end for panel in panels))
+    picture = _Picture(begin, end, [_Drawn(panel, begin, end, without) for panel in panels])
+    picture.body(headline, arrows)
     return picture.document(title)
 
 
-class _Picture:
-    def __init__(self, drawn, kept, begin, end):
-        self._lanes, self._kept, self._begin, self._end = drawn, kept, begin, end
-        self._scale = (_WIDTH - _GUTTER - _RIGHT) / max(1, end - begin)
-        self._parts, self._tops = [], {}
-        self._colours = self._choose_colours()
+class _Drawn:
+    """The lanes of a panel that are shown, and where each is."""
 
-    def _choose_colours(self):
+    def __init__(self, panel, begin, end, without):
+        self.label = panel.label
+        self.lanes, self.hands = lanes.of_cta(panel.model, panel.cta)
+        self.kept = [index for index, lane in enumerate(self.lanes) if lane.label not in without
+                     and any(mark.end > begin and mark.begin < end for track in lane.tracks
+                             for mark in track)]
+        self.hands = [hand for hand in self.hands if begin <= hand.begin and hand.end <= end]
+        self.tops = {}
+
+    def marks(self, kind=None):
+        """The marks of all shown lanes, or of those of a kind."""
+        return [mark for index in self.kept for track in self.lanes[index].tracks for mark in track
+                if kind is None or self.lanes[index].kind == kind]
+
+
+class _Picture:
+    def __init__(self, begin, end, drawn):
+        self._drawn, self._begin, self._end = drawn, begin, end
+        self._scale = (_WIDTH - _GUTTER - _RIGHT) / max(1, end - begin)
+        self._parts, self._bottom = [], 0
+        self._sums = self._waits()
+        self._hatchings = palette.of_waits(self._sums)
+
+    def _waits(self):
+        """{reason: cycles} of the waits that are seen."""
         sums = {}
-        for index in self._kept:
-            for track in self._lanes[index].tracks:
-                for mark in track:
-                    if mark.kind == "wait" and mark.end > self._begin and mark.begin < self._end:
-                        length = min(mark.end, self._end) - max(mark.begin, self._begin)
-                        sums[mark.reason] = sums.get(mark.reason, 0) + length
-        order = sorted(sums, key=lambda reason: (-sums[reason], reason))
-        return {reason: min(number, _MOST_WAITS - 1) for number, reason in enumerate(order)}
+        for mark in (mark for drawn in self._drawn for mark in drawn.marks()):
+            if mark.kind == "wait" and mark.end > self._begin and mark.begin < self._end:
+                length = min(mark.end, self._end) - max(mark.begin, self._begin)
+                sums[mark.reason] = sums.get(mark.reason, 0) + length
+        return sums
 
     def _x(self, cycle):
         return round(_GUTTER + (cycle - self._begin) * self._scale, 1)
 
-    def body(self):
-        y = self._legend(16) + 18
-        self._axis_at = y
+    def body(self, headline, arrows):
+        y = 16
+        if headline:
+            self._text(6, y, headline, "title")
+            y += 22
+        y = self._legend(y) + 18
+        axis_at = y
         y += 10
-        for index in self._kept:
-            lane = self._lanes[index]
+        for drawn in self._drawn:
+            if drawn.label:
+                self._text(6, y + 10, drawn.label, "title")
+                y += _HEAD
+            y = self._lanes(drawn, y)
+        self._bottom = y
+        if arrows:
+            for drawn in self._drawn:
+                self._hands(drawn)
+        self._axis(axis_at)
+
+    def _lanes(self, drawn, y):
+        """Draws a panel's lanes from `y` on; returns where they end."""
+        for index in drawn.kept:
+            lane = drawn.lanes[index]
             several = len(lane.tracks) > 1
             height = _WARP_HEIGHT if lane.kind == lanes.ROLE and several else _HEIGHTS[lane.kind]
             if lane.kind == lanes.RING and not several:
                 height = 14
-            self._tops[index] = (y, height)
+            drawn.tops[index] = (y, height)
             self._label(lane, y, height * len(lane.tracks))
             for number, track in enumerate(lane.tracks):
                 for mark in track:
                     self._mark(mark, y + number * height, height - 1.5)
             y += height * len(lane.tracks) + _GAP
-        self._bottom = y
-        self._axis()
+        return y
 
     def _label(self, lane, y, height):
         middle = y + height / 2
@@ -97,17 +133,17 @@ class _Picture:
             return
         left, right = self._x(max(mark.begin, self._begin)), self._x(min(mark.end, self._end))
         width = max(0.6, round(right - left, 1))
-        name = f"w{self._colours[mark.reason]}" if mark.kind == "wait" else mark.kind
+        name = self._hatchings[mark.reason].css_class if mark.kind == "wait" else mark.kind
         ending = " never" if mark.endless else ""
         self._parts.append(f'<rect class="{name}{ending}" x="{left:g}" y="{y:g}" width="{width:g}" '
                            f'height="{height:g}"/>')
 
-    def hands(self, hands):
-        for hand in hands:
-            if hand.origin is None or not {hand.origin[0], hand.target[0]} <= set(self._tops):
+    def _hands(self, drawn):
+        for hand in drawn.hands:
+            if hand.origin is None or not {hand.origin[0], hand.target[0]} <= set(drawn.tops):
                 continue
-            top, height = self._tops[hand.origin[0]]
-            goal, goal_height = self._tops[hand.target[0]]
+            top, height = drawn.tops[hand.origin[0]]
+            goal, goal_height = drawn.tops[hand.target[0]]
             x, y = self._x(hand.begin), top + (hand.origin[1] + 0.5) * height
             to_x, to_y = self._x(hand.end), goal + (hand.target[1] + 0.5) * goal_height
             bend = max(6, (to_x - x) / 2)
@@ -117,8 +153,7 @@ class _Picture:
 
     def _legend(self, y):
         entries = [("run", "issues instructions")]
-        kinds = {mark.kind for index in self._kept for track in self._lanes[index].tracks
-                 for mark in track}
+        kinds = {mark.kind for drawn in self._drawn for mark in drawn.marks()}
         if self._share_of_data() > _LEAST_SHARE:
             entries.append(("data", "waits for what it has loaded"))
         if "copy" in kinds:
@@ -127,10 +162,9 @@ class _Picture:
             entries.append(("mma", "MMA"))
         if kinds & {"filling", "full", "reading"}:
             entries += _STATES
-        entries += [(f"w{number}", f"waits for {reason}") for reason, number in
-                    self._colours.items() if number < _MOST_WAITS - 1]
-        if _MOST_WAITS - 1 in self._colours.values():
-            entries.append((f"w{_MOST_WAITS - 1}", "other waits"))
+        if "phase" in kinds:
+            entries += [("phase", "a lone barrier's even phase"), ("odd", "odd phase")]
+        entries += self._legend_of_waits()
         x = 6
         for name, words in entries:
             width = 26 + 6.3 * len(words) + 16
@@ -141,35 +175,37 @@ class _Picture:
             x += width
         return y
 
+    def _legend_of_waits(self):
+        """Each hatching once; reasons that share one are told together."""
+        by_class = {}
+        for reason in sorted(self._sums, key=lambda one: (-self._sums[one], one)):
+            by_class.setdefault(self._hatchings[reason].css_class, []).append(reason)
+        return [(name, "waits for " + ", ".join(reasons) if len(reasons) <= _MOST_NAMED
+                 else "other waits") for name, reasons in by_class.items()]
+
     def _share_of_data(self):
         lengths = {True: 0, False: 1}
-        for index in self._kept:
-            if self._lanes[index].kind == lanes.ROLE:
-                for mark in (mark for track in self._lanes[index].tracks for mark in track):
-                    lengths[mark.kind == "data"] += mark.end - mark.begin
+        for mark in (mark for drawn in self._drawn for mark in drawn.marks(lanes.ROLE)):
+            lengths[mark.kind == "data"] += mark.end - mark.begin
         return lengths[True] / sum(lengths.values())
 
-    def _axis(self):
+    def _axis(self, at):
         span = self._end - self._begin
         step = next(size for size in (10 ** power * factor for power in range(12)
                                       for factor in (1, 2, 5)) if span / size <= 8)
         lines = []
         for cycle in range(-(-self._begin // step) * step, self._end + 1, step):
             x = self._x(cycle)
-            lines.append(f'<path class="grid" d="M{x:g} {self._axis_at + 4:g} V{self._bottom:g}"/>')
+            lines.append(f'<path class="grid" d="M{x:g} {at + 4:g} V{self._bottom:g}"/>')
             anchor = " end" if x > _WIDTH - 60 else ""
-            self._text(x + (0 if anchor else 2), self._axis_at, f"{cycle:,}", "small" + anchor)
+            self._text(x + (0 if anchor else 2), at, f"{cycle:,}", "small" + anchor)
         self._parts = lines + self._parts
-        self._text(6, self._axis_at, "simulated cycles", "small")
+        self._text(6, at, "simulated cycles", "small")
 
     def document(self, title):
         height = round(self._bottom + 4)
-
-        patterns = "".join(
-            f'<pattern id="h{number}" width="5" height="5" patternUnits="userSpaceOnUse" '
-            f'patternTransform="rotate(45)"><path d="M1 0 V5" stroke-width="2"/></pattern>'
-            for number in range(_MOST_WAITS))
         label = escape(title, {'"': "&quot;"})
+        used = sorted(set(self._hatchings.values()), key=lambda one: one.css_class)
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
             f'width="{_WIDTH}" height="{height}" role="img" aria-label="{label}">',
@@ -177,22 +213,39 @@ class _Picture:
             "text { font: 13px system-ui, sans-serif; } .small { font-size: 11px; } "
             ".title { font-weight: 600; } .end { text-anchor: end; }",
             "rect { stroke-width: 0.6; } .grid { stroke-width: 1; fill: none; } "
-            ".hand { fill: none; stroke-width: 0.9; stroke-opacity: 0.75; } .never { stroke-width: 2; }",
-            _rules(_LIGHT), "@media (prefers-color-scheme: dark) {", _rules(_DARK), "}", "</style>",
+            ".hand { fill: none; stroke-width: 0.9; } .never { stroke-width: 2; }",
+            _rules(palette.LIGHT, used), "@media (prefers-color-scheme: dark) {",
+            _rules(palette.DARK, used), "}", "</style>",
             '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" '
             'markerHeight="5" orient="auto"><path class="head" d="M0 0 L8 4 L0 8 z"/></marker>'
-            f"{patterns}</defs>", *self._parts, "</svg>", ""])
+            f"{_patterns(used)}</defs>", *self._parts, "</svg>", ""])
 
 
-def _rules(palette):
+def _patterns(used):
+    """The hatchings of waits, and the stripes of a stage's states."""
+    lines = {palette.FORWARD: "M1 0 V5", palette.BACKWARD: "M0 1 H5", palette.CROSSED: "M1 0 V5 M0 1 H5"}
+    made = [f'<pattern id="h{one.css_class}" width="5" height="5" patternUnits="userSpaceOnUse" '
+            f'patternTransform="rotate(45)"><path d="{lines[one.direction]}" stroke-width="'
+            f'{1.4 if one.direction == palette.CROSSED else 2}"/></pattern>' for one in used]
+    made += [f'<pattern id="{state}" width="3" height="3" patternUnits="userSpaceOnUse">'
+             f'<path d="{_STRIPES[pattern]}" stroke-width="1.5"/></pattern>'
+             for state, pattern in palette.PATTERNS.items() if pattern in _STRIPES]
+    return "".join(made)
+
+
+def _rules(colours, used):
     """The colours of a palette."""
-    text, quiet, line = palette["text"], palette["quiet"], palette["line"]
-    rules = [f"text, .head {{ fill: {text}; }} .small {{ fill: {quiet}; }} .grid {{ stroke: {line}; }}",
-             f".hand {{ stroke: {text}; }} .never {{ stroke: {palette['end']}; }}"]
-    rules += [f".{name} {{ fill: {palette[name]}; }}" for name in
-              ("run", "data", "copy", "mma", "empty", "filling", "full", "reading", "phase", "odd")]
-    for number in range(_MOST_WAITS):
-        colour = palette[f"w{number}"]
-        rules.append(f".w{number} {{ fill: url(#h{number}); stroke: {colour}; }} "
-                     f"#h{number} path {{ stroke: {colour}; }}")
+    text, quiet = colours["text"], colours["quiet"]
+    rules = [f"text, .head {{ fill: {text}; }} .small {{ fill: {quiet}; }} "
+             f".grid {{ stroke: {colours['grid']}; }} .hand {{ stroke: {colours['arrow']}; }}"]
+    rules += [f".{name} {{ fill: {colours[name]}; }}" for name in _FILLED]
+    for state, pattern in palette.PATTERNS.items():
+        fill = f"url(#{state})" if pattern in _STRIPES else "none"
+        rules.append(f".{state} {{ fill: {fill}; stroke: {colours[state]}; }} "
+                     f"#{state} path {{ stroke: {colours[state]}; }}")
+    for one in used:
+        colour = colours[f"wait-{one.hue}"]
+        rules.append(f".{one.css_class} {{ fill: url(#h{one.css_class}); stroke: {colour}; }} "
+                     f"#h{one.css_class} path {{ stroke: {colour}; }}")
+    rules.append(f".never {{ stroke: {colours['focus']}; }}")
     return "\n".join(rules)

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 import block_scaled
+import hand_overs
 
 HERE = Path(__file__).resolve().parent
 
@@ -27,9 +28,9 @@ text { font-family: 'Segoe UI', 'DejaVu Sans', Arial, sans-serif; font-size: 13p
 .green { fill: #dafbe1; stroke: #1a7f37; stroke-width: 1.3; }
 .amber { fill: #fff8c5; stroke: #9a6700; stroke-width: 1.3; }
 .red { fill: #ffebe9; stroke: #cf222e; stroke-width: 1.3; }
-.grey { fill: #f0f3f6; stroke: #8c959f; stroke-width: 1.3; }
-.wait { fill: url(#hatch); stroke: #8c959f; stroke-width: 1; }
-.hatch { stroke: #8c959f; stroke-width: 1.2; }
+.grey { fill: #f0f3f6; stroke: #848d97; stroke-width: 1.3; }
+.wait { fill: url(#hatch); stroke: #848d97; stroke-width: 1; }
+.hatch { stroke: #848d97; stroke-width: 1.2; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3; }
 .small { fill: #9da7b1; }
@@ -419,6 +420,7 @@ def main(arguments):
         (block_scaled.FOLDER / f"{name}.svg", draw)
         for name, draw in block_scaled.figures(Figure).items()
     ]
+    figures += hand_overs.figures(Figure).items()
     for path, draw in figures:
         svg = draw().svg()
         path.parent.mkdir(exist_ok=True)
@@ -427,7 +429,7 @@ def main(arguments):
             if "--check" not in arguments:
                 path.write_text(svg, encoding="utf-8")
     if drifted and "--check" in arguments:
-        print(f"{', '.join(drifted)}: drawn anew by docs/concepts/figures/draw.py", file=sys.stderr)
+        print(f"{', '.join(drifted)}: drawn again by docs/concepts/figures/draw.py", file=sys.stderr)
         return 1
     return 0
 

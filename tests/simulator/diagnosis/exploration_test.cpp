@@ -381,7 +381,7 @@ std::string all_wait_one_fills(const std::string& meet) {
          "END:\n";
 }
 
-TEST(Exploration, ALaneThatFallsBehindFindsItsPhaseOvertaken) {
+TEST(Exploration, APhaseOvertakesALaneThatLags) {
   const std::string body = all_wait_one_fills("");
   EXPECT_NE(explore_body(body, 64).find("every order ends"), std::string::npos)
       << "lanes that waited together stay together";
@@ -394,7 +394,7 @@ TEST(Exploration, ALaneThatFallsBehindFindsItsPhaseOvertaken) {
       << report.format();
 }
 
-TEST(Exploration, LanesThatMeetAtASyncOrAnAlignedInstructionDoNotFallBehind) {
+TEST(Exploration, LanesThatMeetAtASyncOrAnAlignedInstructionDoNotLag) {
   for (const char* const meet : {"  bar.warp.sync -1;\n", "  vote.sync.any.pred %p6, %p2, -1;\n",
                                  "  tcgen05.wait::ld.sync.aligned;\n"}) {
     const std::string text = explore_lanes(all_wait_one_fills(meet));

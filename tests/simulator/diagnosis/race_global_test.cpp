@@ -58,7 +58,7 @@ TEST(RaceGlobalClocks, SharedTablesStayApartWhereOneLearnsMore) {
   EXPECT_EQ(both.foreign(100), 5u);
   three.join(both);
   three.learn_foreign(101, 1);
-  EXPECT_EQ(both.foreign(101), 0u) << "the table is shared until somebody learns more";
+  EXPECT_EQ(both.foreign(101), 0u) << "copies share a table until one of them learns more";
   both.join(three);
   EXPECT_EQ(both.foreign(101), 1u);
 }

@@ -30,7 +30,7 @@ std::map<Warp, std::vector<LaneMask>> parties_of(const SyncProgram& program) {
     std::map<std::vector<uint32_t>, LaneMask> alike;
     for (int lane = 0; lane < kWarpLanes; ++lane)
       alike[steps[static_cast<size_t>(lane)]] |= lane_bit(lane);
-    alike.erase(std::vector<uint32_t>{});  // lanes that synchronise with nobody
+    alike.erase(std::vector<uint32_t>{});  // these lanes synchronise with no other thread
     std::vector<LaneMask>& found = parties[warp];
     for (const auto& [same, lanes] : alike) found.push_back(lanes);
     if (found.size() != 1) continue;

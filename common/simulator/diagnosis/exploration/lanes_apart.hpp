@@ -4,7 +4,7 @@
 ///
 /// A simulated warp keeps its lanes together wherever it can. Hardware promises this only at
 /// warp-level .sync and .aligned instructions: after any branch, as after the loop of a wait, one
-/// lane may fall behind. The steps that lanes did together are therefore split into one step for
+/// lane may lag. The steps that lanes did together are therefore split into one step for
 /// each party of lanes: lanes that do the same throughout, of which one may still be late.
 
 #include "common/simulator/diagnosis/exploration/sync_program.hpp"

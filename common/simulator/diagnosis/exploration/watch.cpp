@@ -176,7 +176,7 @@ Report report_of(const Kernel& kernel, const SyncProgram& program, bool has_rank
   if (lanes_apart && is_for_lanes(program, found))
     report.fix =
         "let the lanes meet (__syncwarp) between this wait and what one of them does next, or let "
-        "one elected lane both wait and act: after a branch a lane of the warp may fall behind";
+        "one elected lane both wait and act: after a branch a lane of the warp may lag";
   report.where =
       fmt::format("{} in {}", words.place(program.steps[found.waiting.front()]), kernel.name());
   report.details.push_back("the order, step by step:");
