@@ -31,12 +31,12 @@ class FastRaster {
   BW_HOST_DEVICE constexpr WorkTile tile(uint32_t index) const {
     static_assert((TileRaster::kBand & (TileRaster::kBand - 1)) == 0,
                   "division by the height of a band is a shift");
-    // >>> exercise 6.4 "A raster without divisions"
+    // >>> exercise 6.5 "A raster without divisions"
     // Find the place of piece `index`, as TileRaster::tile does, by band_size_.quotient()
     // and last_height_.quotient(). The first full_bands_ bands are TileRaster::kBand
     // pieces high; the last one has the height last_height_.divisor().
-    BW_EXERCISE_NOT_DONE("6.4", "A raster without divisions");
-    // <<< exercise 6.4
+    BW_EXERCISE_NOT_DONE("6.5", "A raster without divisions");
+    // <<< exercise 6.5
   }
 
  private:

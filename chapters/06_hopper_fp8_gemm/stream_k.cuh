@@ -126,14 +126,14 @@ struct StreamKSchedule {
       return true;
     }
     if (!is_helper(cluster)) return false;
-    // >>> exercise 6.2 "A helper's parts"
+    // >>> exercise 6.7 "A helper's parts"
     // `cluster` is a helper. Its share of the line is share_begin(cluster) up to
     // share_begin(cluster + 1); `place` is how far it has come (0 at first). Piece
     // whole + i has the places i * helped() up to (i + 1) * helped(), which are its K
     // blocks from `owned` on. Set `part` to what is next in one piece, `place` to where
     // that ends, and return true; false when nothing is left.
-    BW_EXERCISE_NOT_DONE("6.2", "A helper's parts");
-    // <<< exercise 6.2
+    BW_EXERCISE_NOT_DONE("6.7", "A helper's parts");
+    // <<< exercise 6.7
   }
 };
 

@@ -104,12 +104,22 @@ def _statement(text, tokens, at, number, found):
         at = _after_bracket(tokens, at + 1) + 1
     else:
         while tokens[at].text != ";":
-            at = _after_bracket(tokens, at) if tokens[at].text in _OPEN else at + 1
+            after = _after_bracket(tokens, at) if tokens[at].text in _OPEN else at + 1
+            if _is_function_body(tokens, at, after):
+                _block(text, tokens, at + 1, after - 1, tokens[at].start + 1, found)
+                return after
+            at = after
         at += 1
     own = text[tokens[first].start:tokens[at - 1].end]
     is_declaration = bool(re.match(r"(?:const|constexpr|auto|float|uint32_t|WorkTile)\b", own))
     found.append(Statement(tokens[first].start, tokens[at - 1].end, body, number, is_declaration))
     return at
+
+
+def _is_function_body(tokens, at, after):
+    """Whether tokens[at:after] is the body of a function that is defined here, and not a lambda's."""
+    return (tokens[at].text == "{" and tokens[at - 1].text == ")"
+            and (after == len(tokens) or tokens[after].text not in (";", ")", ",")))
 
 
 def _after_bracket(tokens, at):

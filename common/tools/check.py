@@ -124,11 +124,28 @@ def _run_code(root, exercise, tools, own, folder, progress):
                            f"starter's. {failed.found}")
         if failed:
             return failed
+    never = exercise.never and _never(exercise, own, compiled.values())
+    if never:
+        return never
     remark, line = _recognised(exercise.remarks, own, result.output + result.errors)
     return _verdict(exercise, PASSED, found=exercise.expected,
                     figures=_worst_figures(exercise, figures) if exercise.kind == exercises.IMPROVE
                     else (), remark=" ".join(remark.message.split()) if remark else "",
                     place=_place(exercise, own, line) if line else None)
+
+
+def _never(exercise, own, compiled):
+    """The verdict on device code with an instruction that a right answer does not need, or None."""
+    for file in (file for result in compiled for file in result.files):
+        found = re.search(exercise.never.instruction, regions.read_text(file))
+        if found:
+            wrong, line = _recognised(exercise.wrong, own, found.group())
+            return _verdict(exercise, FAILED, place=_place(exercise, own, line) if line else
+                            _first_place(exercise, own), explanation=wrong.message if wrong else "",
+                            wrong=wrong.name if wrong else "",
+                            found=f"The result is right, but the compiler makes `{found.group()}` of "
+                            f"your lines: {exercise.never.why}")
+    return None
 
 
 def composed_file(root, chosen):

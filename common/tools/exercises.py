@@ -68,6 +68,14 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Never:
+    """What the device code of a right answer does not contain."""
+
+    instruction: str          # a pattern, looked for in the PTX of the programs
+    why: str
+
+
+@dataclass(frozen=True)
 class Exercise:
     """An exercise. Paths are relative to the repository's root; texts are as in the TOML file."""
 
@@ -89,6 +97,7 @@ class Exercise:
     remarks: tuple = ()                # Wrongs of answers that pass with a remark
     file: str = ""                     # relative to solutions/NN_name; find: of the patch
     budget: Budget = None              # of an improve exercise; of a write exercise where it has one
+    never: Never = None
     questions: tuple = ()
     patch: str = ""
     causes: tuple = ()
@@ -252,6 +261,11 @@ def load(root, chapter, path):
                                   float(table.take("at_most", (int, float))))
         if fields["budget"].metric != CYCLES:
             table.fail(f"`metric` is \"{fields['budget'].metric}\"; it can be {CYCLES}.")
+        table.end()
+    never = reader.take("never", dict, required=False) if kind in (WRITE, IMPROVE) else None
+    if never is not None:
+        table = _Reader(never, f"{name}, [never]")
+        fields["never"] = Never(table.pattern("instruction"), table.take("why", str))
         table.end()
     if kind == PREDICT:
         fields["questions"] = tuple(_question(table, len(fields["runs"]))

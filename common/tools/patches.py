@@ -116,10 +116,9 @@ def _place(lines, hunk):
     return min(fits, key=lambda index: abs(index + 1 - hunk.first))
 
 
-def shown(folder, patch, before=None):
-    """The faulty file of a find exercise, without the marks of other exercises. With `before`, the
-    exercise's number, also without the lines of exercises that follow it: a reader is still to write
-    them."""
+def shown(folder, patch, hides=False):
+    """The faulty file of a find exercise, without the marks of other exercises. With `hides` also
+    without their lines, which are solutions, unless they hold the fault."""
     name = patched_file(patch)
     path = Path(folder) / name
     if not path.is_file():
@@ -128,18 +127,18 @@ def shown(folder, patch, before=None):
     clean, numbers = regions.without_marks(text, name)
     lines = text.split("\n")
     changed = _towards_code(len(lines), changed, {n for n in numbers if lines[n - 1].strip()})
-    if before is not None:
-        hidden = _hidden(regions.parse(text, name), before, changed)
+    if hides:
+        hidden = _hidden(regions.parse(text, name), changed)
         clean = "\n".join(hidden.get(number, lines[number - 1]) for number in numbers)
     return Shown(clean, tuple(new for new, old in enumerate(numbers, 1) if old in changed))
 
 
-def _hidden(found, before, changed):
-    """{line: what is shown instead} of the regions of later exercises that do not hold the fault."""
+def _hidden(found, changed):
+    """{line: what is shown instead} of the regions that do not hold the fault."""
     result = {}
     for region in found:
         lines = range(region.body_first, region.last)
-        if tuple(map(int, region.id.split("."))) <= before or changed & set(lines):
+        if changed & set(lines):
             continue
         result.update({line: f"{region.indent}//" for line in lines})
         result[region.body_first] += (" Right lines, not shown here: you write them in exercise "

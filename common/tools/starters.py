@@ -46,7 +46,7 @@ def generated(root, chapter):
                                                                           exercises.starters(own))
     for exercise in own:
         if exercise.kind == exercises.FIND:
-            faulty = patches.shown(root / "solutions" / chapter, exercise.patch, exercise.number)
+            faulty = patches.shown(root / "solutions" / chapter, exercise.patch, hides=True)
             files[exercise.bug_file] = faulty.text
     answers = blank_answers(own)
     if answers:

@@ -31,14 +31,14 @@ class FastRaster {
   BW_HOST_DEVICE constexpr WorkTile tile(uint32_t index) const {
     static_assert((TileRaster::kBand & (TileRaster::kBand - 1)) == 0,
                   "division by the height of a band is a shift");
-    // >>> exercise 6.4 "A raster without divisions"
+    // >>> exercise 6.5 "A raster without divisions"
     const uint32_t band = band_size_.quotient(index);
     const uint32_t in_band = index - band * band_size_.divisor();
     const bool full = band < full_bands_;
     const uint32_t n = full ? in_band / TileRaster::kBand : last_height_.quotient(in_band);
     const uint32_t height = full ? TileRaster::kBand : last_height_.divisor();
     return WorkTile{band * TileRaster::kBand + in_band - n * height, n, 1, 0};
-    // <<< exercise 6.4
+    // <<< exercise 6.5
   }
 
  private:

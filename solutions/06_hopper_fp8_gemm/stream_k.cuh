@@ -126,7 +126,7 @@ struct StreamKSchedule {
       return true;
     }
     if (!is_helper(cluster)) return false;
-    // >>> exercise 6.2 "A helper's parts"
+    // >>> exercise 6.7 "A helper's parts"
     const uint32_t share = share_begin(cluster), end = share_begin(cluster + 1);
     const uint32_t begin = place > share ? place : share;
     if (begin >= end) return false;
@@ -134,7 +134,7 @@ struct StreamKSchedule {
     place = origin + helped() < end ? origin + helped() : end;
     part = {whole + index, owned + begin - origin, owned + place - origin};
     return true;
-    // <<< exercise 6.2
+    // <<< exercise 6.7
   }
 };
 

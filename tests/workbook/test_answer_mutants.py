@@ -63,6 +63,14 @@ class Mutants(unittest.TestCase):
         begins = [text[one.begin:one.end].split("(")[0] for one in answer_mutants.statements(text)]
         self.assertEqual(begins, ["use", "#pragma unroll\nfor ", "ask", "do {\n  ask"])
 
+    def test_statements_of_a_functions_body(self):
+        text = "__device__ Scope(Ring& r) : ring(r) { wait(); fence(); }\n~Scope() { if (a) step(); }"
+        found = changed(text)
+        for what in ("left out: wait();", "swapped: wait(); fence();", "unguarded: if (a) step();"):
+            self.assertIn(what, found)
+        lambdas = "const auto f = [&](int i) { g(i); };\nf(1);"
+        self.assertEqual(len(answer_mutants.statements(lambdas)), 2)
+
     def test_every_solution_has_mutants_that_a_region_may_hold(self):
         for exercise in (one for one in api.load_all(ROOT) if one.is_in_code):
             text = "\n".join(exercise.region.body)

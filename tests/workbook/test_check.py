@@ -319,6 +319,17 @@ class OwnLines(Reader):
         self.assert_clear_error(self.run_workbook(self.root, "run", "1.1", "--gpu"), "simulator",
                                 code=2)
 
+    def test_run_of_an_exercise_ends_with_the_first_of_its_runs_that_fails(self):
+        path = self.root / "solutions" / "02_tmem_lifecycle" / "exercises" / "2.1_predict.toml"
+        text, run = path.read_text(encoding="utf-8"), '[[run]]\nprogram = "05_blockwise_fp8_gemm"\n'
+        more = "".join(f'{run}options = ["{status}", "{name}"]\n'
+                       for status, name in ((0, "first"), (3, "second"), (0, "third")))
+        path.write_text(text.replace("[[question]]", more + "[[question]]"), encoding="utf-8")
+        result = self.workbook("run", "2.1", code=3)
+        for name, times in (("predict", 1), ("first", 1), ("second", 1), ("third", 0)):
+            self.assertEqual(result.stdout.count(f"option {name}\n"), times, result.stdout)
+        self.assertNotIn("first", self.workbook("run", "2.1", "--", "more").stdout)
+
 
 class Profile(Reader):
     def test_the_chapters_script_runs_on_a_gpu_that_fits(self):

@@ -166,7 +166,9 @@ class Starters(SmallRepository):
         self.assertIn("work(slowly);", code)
         bug = self.reader_file("bugs/1.4_f.cuh").read_text(encoding="utf-8")
         self.assertIn("arrive_twice();", bug)
-        self.assertNotIn("exercise", bug)
+        self.assertNotIn("// >>>", bug)
+        self.assertEqual(bug.count("// Right lines, not shown here"), 2)
+        self.assertNotIn("stage + 1", bug)
         blank = self.reader_file("answers.toml").read_text(encoding="utf-8")
         for part in ('["1.3"]', 'count = ""', "How many?", "b: the consumer", '["1.4"]',
                      'line = ""', 'cause = ""'):
@@ -342,6 +344,8 @@ class Answers(SmallRepository):
 class Code(SmallRepository):
     """What is said before anything is compiled."""
 
+    compiled = ("a.ptx",)  # what the compiler leaves
+
     def setUp(self):
         super().setUp()
         starters.write(self.root)
@@ -392,7 +396,7 @@ class Code(SmallRepository):
             return runs.Result(0, "metric cycles 1\ncycles   1\n", "", 0.1, cycles, (),
                                launch_cycles=(7, cycles) if cycles else ())
         with mock.patch.object(check.device_code, "compile_to_ptx", return_value={
-                "lab_01_a": check.device_code.Compiled(("a.ptx",))}), \
+                "lab_01_a": check.device_code.Compiled(self.compiled)}), \
                 mock.patch.object(runs, "reference", return_value=result(100)), \
                 mock.patch.object(runs, "with_ptx", return_value=result(cycles)):
             return self.verdict(2)
@@ -422,6 +426,21 @@ class Code(SmallRepository):
         self.assertEqual((verdict.status, verdict.remark), (PASSED, "You work by hand."))
         self.assertEqual(verdict.place.text, "by_hand();")
         self.assertEqual(self.budgeted("work(fast);", 100).remark, "")
+
+    def test_an_instruction_that_a_right_answer_does_without(self):
+        path, ptx = self.toml(2), self.root / "a.ptx"
+        path.write_text(path.read_text(encoding="utf-8").replace("[budget]", '[[wrong]]\n'
+                        'name = "divides"\nanswer = "a / b;"\nmessage = "You divide."\n'
+                        "when = { output = '^div', code = '/' }\n"
+                        "[never]\ninstruction = 'div[.]u32'\nwhy = \"a division.\"\n[budget]"),
+                        encoding="utf-8")
+        self.compiled = (ptx,)
+        ptx.write_text("mul.hi.u32 a, b, c;\n", encoding="utf-8")
+        self.assertEqual(self.budgeted("work(b * c);", 100).status, PASSED)
+        ptx.write_text("div.u32 a, b, c;\n", encoding="utf-8")
+        verdict = self.budgeted("work(b / c);", 100)
+        self.assertEqual((verdict.status, verdict.wrong), (FAILED, "divides"))
+        self.assertIn("the compiler makes `div.u32` of your lines: a division.", verdict.found)
 
     def test_a_change_outside_of_the_marks_is_noted(self):
         self.assertEqual(self.verdict().notes, ())

@@ -229,22 +229,23 @@ class Patches(unittest.TestCase):
             self.assertNotIn("exercise", shown.text)
             self.assertNotIn("starter", shown.text)
 
-    LATER = ("  a();\n  // >>> exercise 1.2 \"A\"\n  two();\n  // <<< exercise 1.2\n  b();\n"
+    OTHERS = ("  a();\n  // >>> exercise 1.2 \"A\"\n  two();\n  // <<< exercise 1.2\n  b();\n"
              "  // >>> exercise 1.10 \"B\"\n  ten();\n  more();\n  // <<< exercise 1.10\n")
 
-    def test_the_faulty_file_hides_the_lines_of_later_exercises(self):
+    def test_the_faulty_file_hides_the_lines_of_other_exercises(self):
         with support.tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "f.cuh").write_text(self.LATER, encoding="utf-8")
+            (Path(folder) / "f.cuh").write_text(self.OTHERS, encoding="utf-8")
             patch = "+++ b/f.cuh\n@@\n-  b();\n+  c();\n"
-            whole, shown = patches.shown(folder, patch), patches.shown(folder, patch, (1, 5))
+            whole, shown = patches.shown(folder, patch), patches.shown(folder, patch, hides=True)
             self.assertEqual(shown.text.split("\n"), [
-                "  a();", "  two();", "  c();",
-                "  // Right lines, not shown here: you write them in exercise 1.10.", "  //", ""])
+                "  a();", "  // Right lines, not shown here: you write them in exercise 1.2.",
+                "  c();", "  // Right lines, not shown here: you write them in exercise 1.10.", "  //",
+                ""])
             self.assertEqual(len(whole.text.split("\n")), len(shown.text.split("\n")))
             self.assertEqual(whole.faulty_lines, shown.faulty_lines)
             # Its own fault is shown, wherever it is.
             inside = "+++ b/f.cuh\n@@\n-  ten();\n+  eleven();\n"
-            self.assertIn("eleven();", patches.shown(folder, inside, (1, 5)).text)
+            self.assertIn("eleven();", patches.shown(folder, inside, hides=True).text)
 
 
 if __name__ == "__main__":

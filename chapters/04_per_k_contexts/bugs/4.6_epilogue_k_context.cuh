@@ -82,9 +82,9 @@ class [[nodiscard]] EpilogueKContext {
   EpilogueKContext(EpilogueKContext&&) = default;
   __device__ __forceinline__ ~EpilogueKContext() {
     if (!output_pipeline_ptr_) return;
-    if (stage_.ends_input_group) input_pipeline_ptr_->consumer_step();
-    if (!stage_.accumulator_released) stage_.release_accumulator();
-    output_pipeline_ptr_->release_from_epilogue();
+    // Right lines, not shown here: you write them in exercise 4.2.
+    //
+    //
   }
 
   /// The pipelines that the exit signals.

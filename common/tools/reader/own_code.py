@@ -34,27 +34,42 @@ def composed(root, console, program, tools):
 
 
 def run_exercise(root, console, wanted, options, settings):
-    """Runs an exercise's program with what the reader wrote for it, or with the fault to be found.
-    `settings` are the simulator's that were asked for."""
+    """Runs an exercise's programs with what the reader wrote for it, or with the fault to be found, as
+    its check does: one run after the other, up to the first that fails. With `options` of the reader's
+    own it is the first run alone. `settings` are the simulator's that were asked for."""
     one = selection.exercise(api.load_all(root), wanted)
     tools = workspace.prepare(root, console, build.SIM, api.targets(one),
                               f"Building what {one.id} runs")
-    run = one.runs[0]
-    words = [*run.options, *options]
     with contextlib.ExitStack() as stack:
-        code, phrase = None, "as it is in the solutions"
-        with console.step("Compiling") as step:
-            if one.kind == FIND:
-                code, phrase = api.compose_bug(root, one, tools, step.detail), f"with {one.bug_file}"
-            elif one.kind != PREDICT:
-                code = api.compose_program(root, [one], run.program, tools, step.detail)
-                phrase = f"with your lines in {one.reader_file}"
-        env = dict(tools.env, BW_SIM_SEED=str(run.seeds[0]))
-        env.setdefault("BW_SIM_CHECKS", run.checks)
-        if code is not None:
-            env.update(stack.enter_context(code).environment(run.program))
-        env.update(settings)
-        shown = " ".join(map(shlex.quote, [run.program, *words]))
-        console.say(console.paint(f"{one.id} {one.title}", "bold") + f": {shown}, {phrase}")
-        return run_in_foreground([str(build.program(root, build.SIM, run.program)), *words], env=env,
-                                 cwd=root)
+        codes = {}
+        for run, seed in ((each, seed) for each in one.runs for seed in each.seeds):
+            if run.program not in codes:
+                codes[run.program] = _code_of(root, console, one, run, tools, stack)
+            code, phrase = codes[run.program]
+            words = [*run.options, *options]
+            env = dict(tools.env, BW_SIM_SEED=str(seed))
+            env.setdefault("BW_SIM_CHECKS", run.checks)
+            if code is not None:
+                env.update(code.environment(run.program))
+            env.update(settings)
+            shown = " ".join(map(shlex.quote, [run.program, *words]))
+            console.say(console.paint(f"{one.id} {one.title}", "bold") + f": {shown}"
+                        + (f" (BW_SIM_SEED={seed})" if seed else "") + f", {phrase}")
+            status = run_in_foreground([str(build.program(root, build.SIM, run.program)), *words],
+                                       env=env, cwd=root)
+            if status or options or "BW_SIM_SEED" in settings:
+                return status
+    return 0
+
+
+def _code_of(root, console, one, run, tools, stack):
+    """(device code with the reader's lines or the fault, or None; a phrase about it)"""
+    if one.kind == PREDICT:
+        return None, "as it is in the solutions"
+    with console.step("Compiling") as step:
+        if one.kind == FIND:
+            code, phrase = api.compose_bug(root, one, tools, step.detail), f"with {one.bug_file}"
+        else:
+            code = api.compose_program(root, [one], run.program, tools, step.detail)
+            phrase = f"with your lines in {one.reader_file}"
+    return (code if code is None else stack.enter_context(code)), phrase

@@ -35,3 +35,39 @@ def full_phases(trace):
     full = [event for event in _of_accumulator_ring(trace, "mbarrier_complete")
             if event.stage < ACCUMULATORS]
     return len(full)
+
+
+# 3.10: lab_03_input_stages
+
+STAGE_KIBIBYTES = 32
+LATER = 700  # cycles
+
+
+def _input_ring(trace, stages):
+    """(cycles from the first request until its stage is empty, cycles between two landings)"""
+    def cycles(event, is_of_stage):
+        return [one.cycle for one in trace.of(event, stages=2 * stages) if is_of_stage(one.stage)]
+    requests = cycles("mbarrier_expect_tx", lambda stage: stage < stages)
+    full = cycles("mbarrier_complete", lambda stage: stage < stages)
+    empty = cycles("mbarrier_complete", lambda stage: stage >= stages)
+    landings = sorted(later - one for one, later in zip(full, full[1:]))
+    return empty[0] - requests[0], landings[len(landings) // 2]
+
+
+def stages_enough(trace, more=0):
+    latency, interval = _input_ring(trace, 6)
+    return -(-(latency + more) // interval)
+
+
+def stages_enough_later(trace):
+    return stages_enough(trace, LATER)
+
+
+def time_with_two(trace):
+    full = [one.cycle for one in trace.of("mbarrier_complete", stages=4) if one.stage < 2]
+    average = (full[-1] - full[0]) / (len(full) - 1)
+    return min(("a", 1100), ("b", 560), ("c", 296), key=lambda option: abs(option[1] - average))[0]
+
+
+def kibibytes_enough(trace):
+    return STAGE_KIBIBYTES * stages_enough(trace)

@@ -11,7 +11,7 @@ def _found(trace, pattern):
     return [int(group) for group in match.groups()]
 
 
-# 6.1: lab_06_last_round
+# 6.6: lab_06_last_round
 
 def divided(trace):
     return _found(trace, r"^rounds +\d+ pieces whole, (\d+) divided")[0]
@@ -43,7 +43,7 @@ def pieces_of_helper(trace):
     return len(_parts_of_helper(trace, 0))
 
 
-# 6.3: lab_06_tensor_core_sum
+# 6.4: lab_06_tensor_core_sum
 
 def _sum(trace, name):
     return _found(trace, rf"^sum +{re.escape(name)} = (-?\d+) ")[0]

@@ -1,7 +1,8 @@
 /// \file
 /// Lab: the division of work when the last round of pieces is divided along K. A thread replaces
 /// each cluster and marks the K blocks that StreamKSchedule gives it; nothing is multiplied, so
-/// that it runs anywhere.
+/// that it runs anywhere. What the schedule says is printed with `--show` only: exercise 6.6
+/// asks for it.
 
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +55,7 @@ void print_parts(const StreamKSchedule& schedule, const std::vector<uint32_t>& b
   }
 }
 
-ExitStatus run(int64_t pieces, int64_t clusters, int64_t k_blocks) {
+ExitStatus run(int64_t pieces, int64_t clusters, int64_t k_blocks, bool shows) {
   constexpr int64_t kMostClusters = 256, kMostPieces = 4096, kMostBlocks = 1024;
   require(pieces >= 1 && pieces <= kMostPieces, "--pieces ", pieces, ": give 1 to ", kMostPieces,
           ".");
@@ -66,11 +67,13 @@ ExitStatus run(int64_t pieces, int64_t clusters, int64_t k_blocks) {
   const StreamKSchedule schedule =
       make_stream_k_schedule(static_cast<uint32_t>(pieces), static_cast<uint32_t>(clusters),
                              static_cast<uint32_t>(k_blocks));
-  std::printf("rounds   %u pieces whole, %u divided\n", schedule.whole, schedule.split);
-  std::printf("owners   %u, each keeps %u of %u K blocks\n", schedule.split, schedule.owned,
-              schedule.k_blocks);
-  std::printf("helpers  %u share the other %u\n", schedule.helpers,
-              schedule.split * schedule.helped());
+  if (shows) {
+    std::printf("rounds   %u pieces whole, %u divided\n", schedule.whole, schedule.split);
+    std::printf("owners   %u, each keeps %u of %u K blocks\n", schedule.split, schedule.owned,
+                schedule.k_blocks);
+    std::printf("helpers  %u share the other %u\n", schedule.helpers,
+                schedule.split * schedule.helped());
+  }
   DeviceBuffer<uint32_t> computed(pieces * k_blocks), by(pieces * k_blocks), written(pieces);
   computed.fill_bytes(0);
   by.fill_bytes(0);
@@ -78,7 +81,7 @@ ExitStatus run(int64_t pieces, int64_t clusters, int64_t k_blocks) {
   const float milliseconds = run_timed(
       last_round_kernel, {.ctas = 1, .threads = static_cast<uint32_t>(clusters), .shared_bytes = 0},
       LastRoundArguments{schedule, computed.data(), by.data(), written.data()});
-  print_parts(schedule, by.download());
+  if (shows) print_parts(schedule, by.download());
   print_cycles(milliseconds);
 
   const auto once = [](const std::vector<uint32_t>& counts, int64_t columns) {
@@ -96,10 +99,12 @@ ExitStatus run(int64_t pieces, int64_t clusters, int64_t k_blocks) {
 
 int main(int argc, char** argv) {
   int64_t pieces = 176, clusters = 66, k_blocks = 56;
+  bool shows = false;
   bw::CommandLine command_line("The last round of pieces, divided along K; each K block once.");
   command_line.add("pieces", pieces, "pieces of the output");
   command_line.add("clusters", clusters, "clusters at work");
   command_line.add("k-blocks", k_blocks, "K blocks of a piece");
+  command_line.add_flag("show", shows, "print who computes what");
   return bw::run_main(command_line, "lab_06_last_round", argc, argv,
-                      [&] { return bw::hopper::lab::run(pieces, clusters, k_blocks); });
+                      [&] { return bw::hopper::lab::run(pieces, clusters, k_blocks, shows); });
 }
