@@ -450,7 +450,7 @@ class Cluster(GradeTest):
 
     def test_no_scheduler(self):
         said = self.grade("--cluster", self.address, status=1)
-        self.assertIn(f"There is no Dask scheduler at {self.address}", said)
+        self.assertIn(f"No Dask scheduler can be reached at {self.address}", said)
         said = self.grade("--cluster", "nonsense", status=2)
         self.assertIn("--cluster nonsense is not an address", said)
 
