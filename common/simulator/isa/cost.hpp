@@ -36,7 +36,7 @@ inline constexpr size_t kPipeCount = 13;  ///< how many there are
 struct Cost {
   Pipe pipe = Pipe::alu;
   uint8_t instructions = 1;   ///< issue slots
-  uint8_t on_pipe = 1;        ///< how many of them the pipe executes
+  uint8_t on_pipe = 1;        ///< how often they occupy the pipe: a packed operation twice
   uint16_t extra_cycles = 0;  ///< latency beyond the pipe's, where they depend on each other
 
   /// One instruction of a pipe.

@@ -106,7 +106,7 @@ def main():
             if problem:
                 problems.append(f"{name}: {problem}")
     page = PAGE.read_text(encoding="utf-8")
-    claim = f"{counts['right'][1]} right programs and {counts['wrong'][1]} wrong ones"
+    claim = f"{counts['right'][1]} correct programs and {counts['wrong'][1]} faulty ones"
     if claim not in page:
         problems.append(f"{PAGE.name} does not say `{claim}`")
     print(f"right: {counts['right'][0]} of {counts['right'][1]} silent; "
