@@ -29,37 +29,35 @@ constexpr uint32_t kHopperLonePairs = 4;
 
 // Clocks, memory, L2 and engines: of the H100 as measured (tests/hardware); of the others
 // published.
+constexpr MachineDescription kB200{.name = "b200",
+                                   .device_name = "Simulated sm_100a GPU (bw simulator)",
+                                   .major = 10,
+                                   .minor = 0,
+                                   .sm_count = 148,
+                                   .gpc_sms = kBlackwellGpcs,
+                                   .gpc_sides = kBlackwellSides,
+                                   .has_tensor_memory = true,
+                                   .instructions = kOnBlackwell | kNotOnBlackwellUltra,
+                                   .clock_ghz = 1.965,
+                                   .memory_clock_kilohertz = 3996000,
+                                   .memory_bus_bits = 8192,
+                                   .l2_bytes = 126 * kMebibyte,
+                                   .copy_engines = 4};
+
+// Assumed to be a B200 but for the compute capability; the clock is published (table_b200.inc).
+constexpr MachineDescription kB300 = [] {
+  MachineDescription machine = kB200;
+  machine.name = "b300";
+  machine.device_name = "Simulated sm_103a GPU (bw simulator)";
+  machine.minor = 3;
+  machine.instructions = kOnBlackwell | kOnBlackwellUltra;
+  machine.clock_ghz = 2.03;
+  return machine;
+}();
+
 constexpr std::array kMachines = {
-    MachineDescription{.name = "b200",
-                       .device_name = "Simulated sm_100a GPU (bw simulator)",
-                       .major = 10,
-                       .minor = 0,
-                       .sm_count = 148,
-                       .gpc_sms = kBlackwellGpcs,
-                       .gpc_sides = kBlackwellSides,
-                       .has_tensor_memory = true,
-                       .instructions = kOnBlackwell | kNotOnBlackwellUltra,
-                       .clock_ghz = 1.965,
-                       .memory_clock_kilohertz = 3996000,
-                       .memory_bus_bits = 8192,
-                       .l2_bytes = 126 * kMebibyte,
-                       .copy_engines = 4},
-    // Assumed to be a B200's but for the compute capability; the clock is published
-    // (table_b200.inc).
-    MachineDescription{.name = "b300",
-                       .device_name = "Simulated sm_103a GPU (bw simulator)",
-                       .major = 10,
-                       .minor = 3,
-                       .sm_count = 148,
-                       .gpc_sms = kBlackwellGpcs,
-                       .gpc_sides = kBlackwellSides,
-                       .has_tensor_memory = true,
-                       .instructions = kOnBlackwell | kOnBlackwellUltra,
-                       .clock_ghz = 2.03,
-                       .memory_clock_kilohertz = 3996000,
-                       .memory_bus_bits = 8192,
-                       .l2_bytes = 126 * kMebibyte,
-                       .copy_engines = 4},
+    kB200,
+    kB300,
     MachineDescription{.name = "h100",
                        .device_name = "Simulated sm_90a GPU, H100 (bw simulator)",
                        .major = 9,

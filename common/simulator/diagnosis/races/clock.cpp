@@ -25,11 +25,12 @@ Clock ForeignClocks::of(uint64_t agent) const {
 }
 
 ForeignClocks::Table& ForeignClocks::own() {
-  if (table_ == nullptr)
+  if (table_ == nullptr) {
     table_ = std::make_shared<Table>();
-  else if (table_.use_count() != 1)
+  } else if (table_.use_count() != 1) {
     table_ = std::make_shared<Table>(*table_);
-  if (table_->version != 0) table_->add_older(table_->version);
+    table_->add_older(table_->version);
+  }
   table_->version = new_version();
   return *table_;
 }
