@@ -25,8 +25,8 @@ namespace bw::sim::races {
 
 /// Which lane touches which byte.
 struct LanePattern {
-  /// For lanes with contiguous data: the lane of byte b of the block is (b + base) >> shift. There
-  /// is no pattern if it is negative: all Touch::lanes touch all bytes.
+  /// For lanes with contiguous data: the lane of byte b of the block is (b + base) >> shift. If it
+  /// is negative, the lanes have no pattern: all Touch::lanes touch all bytes.
   int8_t shift = -1;
   int16_t base = 0;  ///< see shift
 
