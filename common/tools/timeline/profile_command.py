@@ -54,7 +54,7 @@ def _check_machine(root, name):
     if name is None:
         return
     source = root / "common" / "simulator" / "isa" / "machine_description.cpp"
-    known = re.findall(r'MachineDescription\{\.name = "(\w+)"', source.read_text(encoding="utf-8"))
+    known = re.findall(r'\bname = "(\w+)"', source.read_text(encoding="utf-8"))
     if known and name not in known:
         raise WorkbookError(f"--machine {name}: the simulator knows no such machine. Name one of "
                             f"{', '.join(known)}.", exit_code=2)
