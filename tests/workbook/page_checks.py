@@ -40,7 +40,8 @@ _WATCH = """(() => {
       window.unmarked.push('without a mark: ' + target.outerHTML.slice(0, 80));
   });
   window.controls = () =>
-    [...document.querySelectorAll(CONTROLS)].filter((one) => one.checkVisibility());
+    [...document.querySelectorAll(CONTROLS)].filter(
+      (one) => one.checkVisibility({visibilityProperty: true}));
   return window.controls().length;
 })()""".replace("CONTROLS", json.dumps(_CONTROLS))
 _UNREACHED = """window.controls().filter((one) => !window.reached.has(one))

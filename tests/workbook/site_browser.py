@@ -43,13 +43,16 @@ KINDS = (
     "files/common/simulator/isa/legal_forms.txt.html",
     "search.html?q=mbarrier",
 )
-_HAS_EXCERPTS = "document.querySelectorAll('.search li .context').length > 2"
+# The search's own heading after its last result, and the first excerpts.
+_HAS_SEARCHED = ("document.querySelector('#search-results h2')?.textContent === 'Search Results' && "
+                 "document.querySelectorAll('.search li .context').length > 2")
 # One of each that has controls of its own, for the keyboard.
 BY_KEYBOARD = (
     "chapters/01_mbarrier_pipeline/index.html",
     "docs/codes/BW-B06.html",
     "generated/try_it.html",
     "reference/classbw_1_1ProducerConsumerPipeline.html",
+    "reference/files.html",
     *(toy.path for toy in [*toys.load(ROOT), *toys.timelines()]),
     "files/solutions/05_blockwise_fp8_gemm/labs.html",
     "search.html?q=mbarrier",
@@ -60,14 +63,16 @@ def opened(chromium, name, width, dark=False):
     """A page of the site; one of the search with what it has found."""
     page = chromium.open(SITE / name, width, dark)
     if "?q=" in name:
-        wait_for_excerpts(page)
+        wait_for_results(page)
     return page
 
 
-def wait_for_excerpts(page):
-    """Waits until the search has shown what it has found."""
-    deadline = time.monotonic() + 30
-    while not page.try_evaluate(_HAS_EXCERPTS) and time.monotonic() < deadline:
+def wait_for_results(page):
+    """Waits until the search has listed everything that it has found."""
+    deadline = time.monotonic() + 60
+    while not page.try_evaluate(_HAS_SEARCHED):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the search does not end")
         time.sleep(0.05)
 
 
@@ -140,7 +145,7 @@ class InABrowser(unittest.TestCase):
         page.press("/")
         page.type("parity")
         page.press("Enter")
-        wait_for_excerpts(page)
+        wait_for_results(page)
         first = page.evaluate("document.querySelector('.search li').textContent")
         self.assertIn("The lowest bit of a phase's number", first)
         self.assertEqual(page.messages, [])
