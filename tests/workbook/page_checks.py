@@ -34,9 +34,10 @@ _WATCH = """(() => {
   window.reached = new Set();
   window.unmarked = [];
   document.addEventListener('focusin', ({target}) => {
-    const style = getComputedStyle(target);
     window.reached.add(target);
-    if (style.outlineStyle === 'none' && style.boxShadow === 'none')
+    const marked = [target, ...target.children].map((one) => getComputedStyle(one))
+      .some((style) => style.outlineStyle !== 'none' || style.boxShadow !== 'none');
+    if (!marked)
       window.unmarked.push('without a mark: ' + target.outerHTML.slice(0, 80));
   });
   window.controls = () =>
