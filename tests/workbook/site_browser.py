@@ -41,7 +41,7 @@ KINDS = (
     *(toy.path for toy in [*toys.load(ROOT), *toys.timelines()]),
     "files/solutions/05_blockwise_fp8_gemm/labs.html",
     "files/common/simulator/isa/legal_forms.txt.html",
-    "search.html?q=mbarrier",
+    "search.html?q=stuck",
 )
 # The search's own heading after its last result, and the first excerpts.
 _HAS_SEARCHED = ("document.querySelector('#search-results h2')?.textContent === 'Search Results' && "
@@ -55,7 +55,7 @@ BY_KEYBOARD = (
     "reference/files.html",
     *(toy.path for toy in [*toys.load(ROOT), *toys.timelines()]),
     "files/solutions/05_blockwise_fp8_gemm/labs.html",
-    "search.html?q=mbarrier",
+    "search.html?q=stuck",
 )
 
 
