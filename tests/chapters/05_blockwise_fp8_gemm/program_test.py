@@ -155,8 +155,8 @@ class ConfigurationsSlow(ConfigurationTest):
     def test_no_race_under_ten_schedules(self):
         for seed in SCHEDULE_SEEDS:
             self.expect_all_verified(
-                257, 520, 272, beta=0.5, seed=seed,
-                environment={"BW_SIM_CHECKS": "races", "BW_SIM_SEED": str(seed)})
+                600, 520, 272, beta=0.5, seed=seed,
+                environment={"BW_SIM_CHECKS": "races", "BW_SIM_SMS": "17", "BW_SIM_SEED": str(seed)})
 
 
 class BadInput(GemmTest):
