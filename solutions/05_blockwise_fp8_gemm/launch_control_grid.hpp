@@ -9,8 +9,8 @@
 namespace bw {
 
 /// A raster as a grid of clusters: x is the place along M in a band, y the place along N, z the
-/// band. A GPU starts clusters with x fastest, so they come in the order of the raster, and their
-/// coordinates say which piece they are without a division.
+/// band. So a cluster's coordinates say which piece it is, without a division. Where clusters start
+/// with x fastest, which CUDA does not promise, they come in the order of the raster.
 struct LaunchControlGrid {
   uint32_t x;  ///< clusters along M in a band
   uint32_t y;  ///< clusters along N
