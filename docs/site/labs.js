@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const {byId, make, number, Engine, showReports, showTimes, showTimeline} = bwPage;
+  const {byId, make, number, Engine, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
   const FOLDER = "simulator/";
   const SYNCHRONISING = /^\s*(?:@!?%\w+\s+)?(mbarrier\.(?:arrive|expect_tx|complete_tx)[\w.:]*|fence[\w.:]*|tcgen05\.(?:wait|commit|fence)[\w.:]*|bar(?:rier)?\.[\w.:]*|cp\.async\.bulk\.(?:commit_group|wait_group)[\w.:]*)/;
   let index = null, run = null, bytes = null, modules = [];
@@ -58,10 +58,7 @@
     bytes = null;
     byId("run").disabled = true;
     try {
-      const answer = await fetch(FOLDER + run.file);
-      if (!answer.ok) throw new Error(`${run.file}: ${answer.status}`);
-      const unpacked = new Response(answer.body.pipeThrough(new DecompressionStream("gzip")));
-      const content = new Uint8Array(await unpacked.arrayBuffer());
+      const content = await fetchLaunches(FOLDER + run.file);
       if (own !== run) return;  // another one has been chosen meanwhile
       bytes = content;
       byId("run").disabled = false;
@@ -168,6 +165,7 @@
     const answer = await fetch(`${FOLDER}labs.json`);
     if (!answer.ok) throw new Error(`labs.json: ${answer.status}`);
     index = await answer.json();
+    index.runs = index.runs.filter((one) => one.source !== "");  // runs that questions are asked about have a page of their own
     fill(byId("chapter"), Object.entries(index.chapters).map(([value, title]) => [value, `${value}. ${title}`]));
     chooseLinked();
   }

@@ -62,6 +62,14 @@ const bwPage = (() => {
     }
   }
 
+  // The bytes of a file of launches. Throws an Error if it is not there.
+  async function fetchLaunches(address) {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
+    const unpacked = new Response(answer.body.pipeThrough(new DecompressionStream("gzip")));
+    return new Uint8Array(await unpacked.arrayBuffer());
+  }
+
   function showReports(place, reports) {
     place.replaceChildren();
     if (reports.length === 0) place.append(make("p", {}, "No report: the simulator has nothing to complain about."));
@@ -175,5 +183,5 @@ const bwPage = (() => {
     place.append(make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "timeline"}, picture));
   }
 
-  return {byId, make, number, Engine, showReports, showTimes, showTimeline};
+  return {byId, make, number, Engine, fetchLaunches, showReports, showTimes, showTimeline};
 })();

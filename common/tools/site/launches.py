@@ -1,10 +1,11 @@
 """Launches of the labs for pages: `python3 -m tools.site.launches --output DIR`.
 
 A page has no compiler. So each lab of chapters 1 to 4 and 7 runs here once for every choice that it
-offers, and so does every program with the fault of a bug hunt; the simulator writes what the program
-does with the device (BW_SIM_LAUNCHES). The page's simulator runs these launches again. Written are
-`labs.json` (the list), a compressed file of launches for each run, and `sources.json` with the files
-that reports quote.
+offers. So does every program that a predict exercise asks about, and that of each bug hunt, with its
+fault. The simulator writes what the program does with the device (BW_SIM_LAUNCHES), and the page's
+simulator runs these launches again. Written are
+`labs.json` (the list), a compressed file of launches for each run, `sources.json` with the files that
+reports quote, and `exercises.json` (questions.py).
 """
 
 import argparse
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from .. import build, chapters, compose, exercises, labs, runs
 from ..errors import WorkbookError
+from . import questions
 
 CHAPTERS = (1, 2, 3, 4, 7)
 INDEX, SOURCES = "labs.json", "sources.json"
@@ -33,17 +35,16 @@ _SECONDS = 300
 
 def programs(root):
     """The CMake targets that this runs."""
-    hunts = {program for one in _hunts(root) for program in one.programs}
-    return sorted({lab.program for lab in _labs(root)} | hunts)
+    asked = {program for one in questions.load(root) for program in one.programs}
+    return sorted({lab.program for lab in _labs(root)} | asked)
 
 
 def _labs(root):
     return [lab for lab in labs.find_all(Path(root)) if lab.chapter.number in CHAPTERS]
 
 
-def _hunts(root):
-    return [one for one in exercises.load_all(root)
-            if one.kind == exercises.FIND and one.number[0] in CHAPTERS]
+def _asked(root, kind):
+    return [one for one in questions.load(root) if one.kind == kind]
 
 
 def write(root, tools, folder, on_progress=None):
@@ -61,7 +62,7 @@ def write(root, tools, folder, on_progress=None):
             found.append({"chapter": lab.chapter.number, "lab": lab.stem, "title": lab.idea,
                           "source": f"solutions/{lab.chapter.name}/labs/{lab.stem}.cu", **run})
             _tell(on_progress, found)
-    for hunt in _hunts(root):
+    for hunt in _asked(root, exercises.FIND):
         with compose.bug(root, hunt, tools) as composed:
             for number, run in enumerate(hunt.runs):
                 settings = composed.environment(run.program)
@@ -74,6 +75,14 @@ def write(root, tools, folder, on_progress=None):
                 found.append({"chapter": hunt.number[0], "lab": "", "title": hunt.title,
                               "exercise": hunt.id, "source": hunt.bug_file.as_posix(), **recorded})
                 _tell(on_progress, found)
+    for one in _asked(root, exercises.PREDICT):
+        for number, run in enumerate(one.runs):
+            recorded = _record(root, tools, folder, sources, run.program, run.options, {},
+                               f"_{one.id}_{number}")
+            found.append({"chapter": one.number[0], "lab": "", "title": one.title,
+                          "exercise": one.id, "source": "", **recorded})
+            _tell(on_progress, found)
+    questions.write(root, tools, folder, found)
     (folder / INDEX).write_text(json.dumps({"chapters": _titles(), "runs": found}, indent=1) + "\n",
                                 encoding="utf-8")
     (folder / SOURCES).write_text(json.dumps(sources, sort_keys=True), encoding="utf-8")
