@@ -6,7 +6,7 @@
   const {PASSED, check, keysOf, noProgress, readProgress, writeProgress, stateOf, hintsOf, change, remember, merged} = bwMarking;
   const FOLDER = "simulator/", KEY = "bw-progress", ANSWERS = "bw-answers", LEVELS = 3;
   let rules = null, exercises = [], exercise = null, progress = null, given = {};
-  const engine = new Engine((text) => { byId("state").textContent = text; });
+  const engine = new Engine((text) => { byId("state").textContent = text; }, (made) => showTimeline(byId("timeline"), made));
 
   // -- progress -----------------------------------------------------------------------------------
   // A browser that keeps nothing (a private window) still shows the exercises.
@@ -161,13 +161,12 @@
     byId("stop").disabled = false;
     try {
       const bytes = await fetchLaunches(FOLDER + byId("program").value);
-      const {result} = await engine.run({task: "replay", bytes, settings: {}, lines: {}, events: true, statistics: true});
+      const {result} = await engine.run({task: "replay", bytes, settings: {}, lines: {}, title: `Timeline of ${byId("program").selectedOptions[0].textContent}`});
       const sentences = result.launches.filter(({got}) => got.status !== "finished" || got.cycles !== 0).map(({kernel, got}) =>
         got.status === "finished" ? `${kernel}: ${number(got.cycles)} cycles` : `${kernel}: stopped with a report`);
       byId("outcome").replaceChildren(make("ul", {}, ...sentences.map((text) => make("li", {}, text))), ...result.differences.map((text) => make("p", {class: "error"}, text)));
       showReports(byId("reports"), result.reports);
       showTimes(byId("times"), result.statistics);
-      showTimeline(byId("timeline"), result.events);
     } catch (error) {
       byId("outcome").replaceChildren(make("p", {class: "error"}, error.message));
     }

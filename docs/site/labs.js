@@ -7,7 +7,7 @@
   const FOLDER = "simulator/";
   const SYNCHRONISING = /^\s*(?:@!?%\w+\s+)?(mbarrier\.(?:arrive|expect_tx|complete_tx)[\w.:]*|fence[\w.:]*|tcgen05\.(?:wait|commit|fence)[\w.:]*|bar(?:rier)?\.[\w.:]*|cp\.async\.bulk\.(?:commit_group|wait_group)[\w.:]*)/;
   let index = null, run = null, bytes = null, modules = [];
-  const engine = new Engine((text) => { byId("state").textContent = text; });
+  const engine = new Engine((text) => { byId("state").textContent = text; }, (made) => showTimeline(byId("timeline"), made));
 
   const nameOf = (one) => one.exercise ? `Bug hunt ${one.exercise}: ${one.title}` : one.lab.replace(/_/g, " ");
   const keyOf = (one) => one.exercise ? `${one.exercise} ${one.file}` : one.lab;
@@ -145,11 +145,10 @@
     byId("run").disabled = true;
     byId("stop").disabled = false;
     try {
-      const {result} = await engine.run({task: "replay", bytes, settings: settings(), lines: linesWithout(), events: true, statistics: true});
+      const {result} = await engine.run({task: "replay", bytes, settings: settings(), lines: linesWithout(), title: `Timeline of ${run.program} ${run.options.join(" ")}`.trim()});
       verdictOf(result);
       showReports(byId("reports"), result.reports);
       showTimes(byId("times"), result.statistics);
-      showTimeline(byId("timeline"), result.events);
     } catch (error) {
       byId("verdict").hidden = false;
       byId("verdict").replaceChildren(make("p", {class: "error"}, error.message));
