@@ -8,6 +8,9 @@
   let rules = null, exercises = [], exercise = null, progress = null, given = {};
   const engine = new Engine((text) => { byId("state").textContent = text; }, (made) => showTimeline(byId("timeline"), made));
 
+  // A text in which `...` is code.
+  const prose = (text) => text.split("`").map((part, at) => at % 2 === 1 ? make("code", {}, part) : part);
+
   // -- progress -----------------------------------------------------------------------------------
   // A browser that keeps nothing (a private window) still shows the exercises.
   function stored(key) {
@@ -56,7 +59,7 @@
   function choose() {
     exercise = exercises.find((one) => one.id === byId("exercise").value);
     byId("title").textContent = `${exercise.id} ${exercise.title}`;
-    byId("goal").textContent = exercise.goal;
+    byId("goal").replaceChildren(...prose(exercise.goal));
     byId("read").replaceChildren(`About ${exercise.minutes} minutes. The rule: `, make("a", {href: `../../${exercise.section.replace(/README\.md/, "index.html")}`}, exercise.section));
     byId("answers").replaceChildren(...(exercise.kind === "find" ? fault() : exercise.questions.map(question)));
     byId("listing").hidden = exercise.kind !== "find";
@@ -72,7 +75,7 @@
   // A question as a group of controls; `options` are texts "a: ...".
   function group(key, ask, options) {
     const answers = given[exercise.id] || {};
-    const box = make("fieldset", {}, make("legend", {}, ask));
+    const box = make("fieldset", {}, make("legend", {}, ...prose(ask)));
     if (!options.length) {
       box.append(make("input", {name: key, "aria-label": ask, autocomplete: "off", maxlength: 200, value: answers[key] || ""}));
       return box;
@@ -80,7 +83,7 @@
     for (const option of options) {
       const letter = option.split(":")[0].trim();
       const radio = make("input", {type: "radio", name: key, value: letter, ...(answers[key] === letter ? {checked: ""} : {})});
-      box.append(make("label", {}, radio, ` ${option}`));
+      box.append(make("label", {}, make("span", {}, radio, " ", ...prose(option))));
     }
     return box;
   }
@@ -103,7 +106,7 @@
 
   // -- verdict and hints --------------------------------------------------------------------------
   function row(label, text) {
-    return text ? [make("dt", {}, label), make("dd", {}, text)] : [];
+    return text ? [make("dt", {}, label), make("dd", {}, ...(typeof text === "string" ? prose(text) : [text]))] : [];
   }
   function mark(answer) {
     if (answer.given === "") return `open: ${answer.key}`;
@@ -117,7 +120,7 @@
     const isRight = verdict.status === PASSED;
     const head = rules.sentences[verdict.status === "not_done" ? "not_done_yet" : verdict.status];
     const rows = isRight ? [...row("why it is right", exercise.passed), ...row("next", exercise.next)]
-      : [...row("expected", verdict.expected), ...row("found", verdict.found), ...row("answers", make("ul", {}, ...verdict.answers.map((one) => make("li", {}, mark(one))))),
+      : [...row("expected", verdict.expected), ...row("found", verdict.found), ...row("answers", make("ul", {}, ...verdict.answers.map((one) => make("li", {}, ...prose(mark(one)))))),
          ...row("why", verdict.explanation), ...row("rule", verdict.rule)];
     byId("verdict").hidden = false;
     byId("verdict").replaceChildren(make("p", {class: isRight ? "bw-good" : "error"}, `${exercise.id} ${exercise.title}: ${head}`), make("dl", {}, ...rows),
@@ -140,7 +143,7 @@
       else parts.push({isCode, lines: [line.slice(isCode ? 4 : 0)]});
     }
     byId("hints").append(make("div", {class: "panel"}, make("p", {}, `Hint ${level} of ${LEVELS}`),
-      ...parts.map(({isCode, lines}) => make(isCode ? "pre" : "p", {}, lines.join(isCode ? "\n" : " ")))));
+      ...parts.map(({isCode, lines}) => isCode ? make("pre", {}, lines.join("\n")) : make("p", {}, ...prose(lines.join(" "))))));
   }
   function nameHint() {
     const shown = hintsOf(progress, exercise.id);

@@ -1,7 +1,7 @@
 """What a reader does in the pages that run the simulator, in any browser: Chromium, Firefox, WebKitGTK.
 
-A test class takes Scenarios and says how a page is opened and how JavaScript is evaluated. The pages are served from a
-folder by Python's own server, without special headers, as any static host would.
+A test class takes Scenarios and says how a page is opened and how JavaScript is evaluated. The pages are
+served from a folder by Python's own server, without special headers, as any static host would.
 """
 
 import functools
@@ -96,6 +96,7 @@ class Scenarios:
 
     def read_module(self, text):
         self.set("ptx", text)
+        self.evaluate("document.getElementById('kernel').replaceChildren()")
         self.click("read")
         self.wait("document.getElementById('kernel').textContent === 'k'")
 
@@ -113,7 +114,8 @@ class Scenarios:
         self.assertIn("as in the native simulator", self.text("verdict"))
         self.assertIn("No report", self.text("reports"))
         self.assertRegex(self.text("times"), r"waits for mbarrier initialised at ring_of_one.cu:\d+")
-        self.assertIn("longest chain", self.timeline("(page) => page.getElementById('limit').textContent"))
+        self.assertIn("longest chain",
+                      self.timeline("(page) => page.getElementById('limit').textContent"))
         self.assertIn("issues instructions",
                       self.timeline("(page) => page.getElementById('legend').textContent"))
         arrivals = "[...document.querySelectorAll('#lines input')].filter((one) => " \
@@ -191,7 +193,8 @@ class Scenarios:
         self.wait_for_text("title", "1.5")
         self.click("hint")
         self.assertIn("Hint 1 of 3", self.text("hints"))
-        row = "[...document.querySelectorAll('#listing div')].find((one) => one.textContent.includes(%s))"
+        row = ("[...document.querySelectorAll('#listing div')].find((one) => "
+               "one.textContent.includes(%s))")
         self.evaluate(row % json.dumps("consumer_phase_ = 0") + ".click()")
         self.evaluate("document.querySelector('#answers input[value=b]').click()")
         self.click("check")
@@ -207,6 +210,6 @@ class Scenarios:
         self.open("exercises.html")
         self.wait_for_text("title", "1.5")
         kept = json.loads(self.evaluate("localStorage.getItem('bw-progress')"))
-        self.assertEqual((kept["at"], kept["exercises"]["1.5"]["state"], kept["exercises"]["1.5"]["hints"]),
-                         ("1.5", "passed", 1))
+        entry = kept["exercises"]["1.5"]
+        self.assertEqual((kept["at"], entry["state"], entry["hints"]), ("1.5", "passed", 1))
         self.assert_no_errors()
