@@ -4,7 +4,7 @@
 
 (() => {
   const {byId, make, number, Engine, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
-  const FOLDER = "simulator/";
+  const FOLDER = "simulator/", MOST_CYCLES = "20000000";
   const SYNCHRONISING = /^\s*(?:@!?%\w+\s+)?(mbarrier\.(?:arrive|expect_tx|complete_tx)[\w.:]*|fence[\w.:]*|tcgen05\.(?:wait|commit|fence)[\w.:]*|bar(?:rier)?\.[\w.:]*|cp\.async\.bulk\.(?:commit_group|wait_group)[\w.:]*)/;
   let index = null, run = null, bytes = null, modules = [];
   const engine = new Engine((text) => { byId("state").textContent = text; }, (made) => showTimeline(byId("timeline"), made));
@@ -145,7 +145,10 @@
     byId("run").disabled = true;
     byId("stop").disabled = false;
     try {
-      const {result} = await engine.run({task: "replay", bytes, settings: settings(), lines: linesWithout(), title: `Timeline of ${run.program} ${run.options.join(" ")}`.trim()});
+      const chosen = settings(), lines = linesWithout();
+      // A kernel that something was taken from may spin forever.
+      if (Object.keys(lines).length !== 0) chosen.BW_SIM_CYCLE_LIMIT = MOST_CYCLES;
+      const {result} = await engine.run({task: "replay", bytes, settings: chosen, lines, title: `Timeline of ${run.program} ${run.options.join(" ")}`.trim()});
       verdictOf(result);
       showReports(byId("reports"), result.reports);
       showTimes(byId("times"), result.statistics);

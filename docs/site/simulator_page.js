@@ -48,6 +48,7 @@ const bwPage = (() => {
     }
     run(task) {
       if (!this.worker) return Promise.reject(new Error("The simulator is not available."));
+      if (this.pending) return Promise.reject(new Error("Another run has not ended yet."));
       this.onState("Running …");
       return new Promise((done, fail) => {
         this.pending = {done, fail};
