@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tools import browser as module
 from tools import try_exercise
+from tools.reader import progress
 from tools.site import launches
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,3 +214,56 @@ class Scenarios:
         entry = kept["exercises"]["1.5"]
         self.assertEqual((kept["at"], entry["state"], entry["hints"]), ("1.5", "passed", 1))
         self.assert_no_errors()
+
+    def test_progress_is_carried_to_the_command_and_back(self):
+        self.open("exercises.html#1.1")
+        self.wait_for_text("title", "1.1")
+        self.evaluate("localStorage.clear()")
+        self.open("exercises.html#1.1")
+        self.wait_for_text("title", "1.1")
+        self.click("hint")
+        with tempfile.TemporaryDirectory() as folder:
+            file = progress.path(Path(folder))
+            file.parent.mkdir()
+            file.write_text(json.dumps({"use": "mine", "at": "1.3", "exercises": {
+                "1.3": {"state": "passed", "since": "2026-01-02", "lines": "ab"},
+                "1.10": {"state": "skipped"}, "1.1": {"hints": 3}}}), encoding="utf-8")
+            self.choose_file(file.read_text(encoding="utf-8"))
+            self.wait_for_text("kept", "was added")
+            self.assertIn("Hint 3 of 3", self.text("hints"))
+            file.write_text(self.saved_file(), encoding="utf-8")
+            known = progress.load(Path(folder))
+        self.assertEqual((known.note, known.use, known.at), ("", "mine", "1.3"))
+        self.assertEqual(known.exercises, {
+            "1.1": {"hints": 3}, "1.10": {"state": "skipped"},
+            "1.3": {"state": "passed", "since": "2026-01-02", "lines": "ab"}})
+        self.choose_file("no progress")
+        self.wait_for_text("kept", "This is not a file of progress")
+        self.assertEqual(json.loads(self.saved_file())["at"], "1.3")
+        self.assert_no_errors()
+
+    def choose_file(self, text):
+        """A reader opens a file with this text."""
+        self.evaluate(f"""(() => {{
+          const box = document.getElementById("open"), chosen = new DataTransfer();
+          chosen.items.add(new File([{json.dumps(text)}], "progress.json"));
+          box.files = chosen.files;
+          box.dispatchEvent(new Event("change"));
+        }})()""")
+
+    def saved_file(self):
+        """What a reader's click on Save would download."""
+        self.evaluate("""(() => {
+          window.bwSaved = undefined;
+          const make = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
+          URL.createObjectURL = (blob) => {
+            blob.text().then((text) => { window.bwSaved = text; });
+            return "#";
+          };
+          HTMLAnchorElement.prototype.click = () => {};
+          document.getElementById("save").click();
+          URL.createObjectURL = make;
+          HTMLAnchorElement.prototype.click = click;
+        })()""")
+        self.wait("window.bwSaved !== undefined")
+        return self.evaluate("window.bwSaved")
