@@ -17,6 +17,7 @@ SENTENCES = {
     "open": "not answered yet",
     "not_done": "exercise {id} is not done yet: {title}",
     "one_differs": "It is not what the machine does: {given}.",
+    "one_of_some_differs": "1 of {count} answers is not what the machine does: {given}.",
     "some_differ": "{bad} of {count} answers are not what the machine does: {given}.",
     "not_a_letter": "this is not one of {letters}",
     "other_line": "The fault is not in the line that you named.",
@@ -57,7 +58,8 @@ def predict(exercise, values, right):
     marked = [_mark(question, values[question.key], right[question.key])
               for question in exercise.questions]
     bad = [answer for answer in marked if not answer.right and answer.given]
-    sentence = SENTENCES["one_differs" if len(marked) == 1 else "some_differ"]
+    sentence = SENTENCES["one_differs" if len(marked) == 1 else
+                         "one_of_some_differs" if len(bad) == 1 else "some_differ"]
     found = sentence.format(bad=len(bad), count=len(marked), given=", ".join(
         f"{answer.key} = {answer.given}" for answer in bad))
     return _of_all(exercise, marked, found, _recognised_answers(exercise, values))

@@ -59,7 +59,7 @@
   function predict(rules, exercise, values) {
     const marked = exercise.questions.map((question) => mark(rules, question, values[question.key], question.right));
     const bad = marked.filter((one) => !one.right && one.given);
-    const found = fill(rules.sentences[marked.length === 1 ? "one_differs" : "some_differ"],
+    const found = fill(rules.sentences[marked.length === 1 ? "one_differs" : bad.length === 1 ? "one_of_some_differs" : "some_differ"],
                        {bad: bad.length, count: marked.length, given: bad.map((one) => `${one.key} = ${one.given}`).join(", ")});
     const questions = new Map(exercise.questions.map((question) => [question.key, question]));
     const wrong = exercise.wrong.find((one) => Object.entries(one.answer).every(([key, value]) =>
