@@ -104,8 +104,7 @@ class Scenarios:
     def timeline(self, expression):
         """A value from the frame that holds the timeline."""
         inner = "document.querySelector('#timeline iframe')"
-        page = f"{inner} && {inner}.contentDocument"
-        self.wait(f"{page} && {page}.documentElement.dataset.ready")
+        self.wait(f"{inner}?.contentDocument?.documentElement?.dataset.ready")
         return self.evaluate(f"(({expression})({inner}.contentDocument))")
 
     # -- labs -----------------------------------------------------------------------------------
