@@ -39,6 +39,7 @@ _PHRASES = {"inputs ready": (0, FORWARD), "multiplied": (1, FORWARD), "its wgmma
             "__syncthreads": (4, FORWARD), "the cluster's barrier": (4, CROSSED),
             "its bulk stores": (5, CROSSED), "dealloc": (6, FORWARD), "tmem dealloc": (6, FORWARD),
             "load order": (6, BACKWARD), "its tensor memory accesses": (6, CROSSED)}
+_NAMED_BARRIER = (4, BACKWARD)
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,14 @@ def _known(reason):
     if side and ring in _RINGS:
         return Hatching(_RINGS[ring], _SIDES[side])
     if reason.startswith("barrier ") and reason[8:].isdigit():
-        return Hatching(4, BACKWARD)
+        return Hatching(*_NAMED_BARRIER)
     return Hatching(*_PHRASES[reason]) if reason in _PHRASES else None
+
+
+def rules():
+    """What of_waits() chooses by, for pages that make recordings themselves."""
+    return {"rings": _RINGS, "sides": _SIDES, "phrases": _PHRASES, "named_barrier": _NAMED_BARRIER,
+            "others": _OTHERS, "patterns": PATTERNS}
 
 
 def sums_of(models, ctas=None):
