@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/clock/free_slots.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 #include "common/simulator/isa/machine_description.hpp"
 
@@ -270,9 +270,9 @@ TEST(LaunchTime, WhatTheL2CacheGivesDoesNotFallWithTheSmsClock) {
             launch_time(readers, capacity).cycles);
 }
 
-TEST(FreePlaces, TheGpcThatHasEnoughFirstIsTaken) {
+TEST(FreeSlots, TheGpcThatHasEnoughFirstIsTaken) {
   const std::vector<uint32_t> gpcs = {0, 1, 0, 1};
-  FreePlaces places(2, gpcs);
+  FreeSlots places(2, gpcs);
   EXPECT_FALSE(places.take());
   places.add({.at = 10, .place = 0});
   places.add({.at = 20, .place = 2});  // of the other GPC
@@ -287,9 +287,9 @@ TEST(FreePlaces, TheGpcThatHasEnoughFirstIsTaken) {
   EXPECT_FALSE(places.take());
 }
 
-TEST(FreePlaces, ACtaOfItsOwnTakesTheFirstOfAll) {
+TEST(FreeSlots, ACtaOfItsOwnTakesTheFirstOfAll) {
   const std::vector<uint32_t> gpcs = {0, 1};
-  FreePlaces places(1, gpcs);
+  FreeSlots places(1, gpcs);
   places.add({.at = 30, .place = 0});
   places.add({.at = 10, .place = 1});
   EXPECT_EQ(places.take()->front().place, 1u);

@@ -86,7 +86,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
       event.offset_bytes = place.offset_bytes;
       event.completion = done;
       event.id = id;
-      cluster.tell(&Observer::on_group, event);
+      cluster.notify(&Observer::on_group, event);
     }
     cluster.at(done, [&cluster, &cta, issuer, instruction, targets, lane, id,
                       offset = place.offset_bytes](Cycle now) {
@@ -105,8 +105,8 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
 /// Orders other instructions only; the strands of this machine run in order of time anyway.
 Flow execute_fence(Strand& strand, const Instruction& i, LaneMask) {
   if (strand.cluster->observed(EventKind::fence))
-    strand.cluster->tell(&Observer::on_fence, FenceEvent{static_cast<FenceKind>(i.flags),
-                                                         strand.origin(i), strand.time});
+    strand.cluster->notify(&Observer::on_fence, FenceEvent{static_cast<FenceKind>(i.flags),
+                                                           strand.origin(i), strand.time});
   return Flow::next;
 }
 
