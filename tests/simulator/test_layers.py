@@ -10,8 +10,8 @@ from pathlib import Path
 SIMULATOR = Path(__file__).resolve().parents[2] / "common" / "simulator"
 PREFIX = "common/simulator/"
 
-# What each layer may include in addition to itself. Arrows go down; diagnosis and trace are both observers
-# of the machine and don't know each other.
+# What each layer may include in addition to itself. Diagnosis and trace both observe the machine
+# and do not know each other.
 BELOW = {
     "base": set(),
     "isa": {"base"},
