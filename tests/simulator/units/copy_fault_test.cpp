@@ -166,7 +166,7 @@ TEST(TensorFault, TheMapDescribesMoreThanTheAllocation) {
   expect_copy_fault({"more than its allocation holds", "extents (32, 1024)", "test buffer"},
                     load_2d("0, 126"), &map);
   map.address = 0x7000;
-  expect_copy_fault({"no device memory"}, load_2d("0, 0"), &map);
+  expect_copy_fault({"not in device memory"}, load_2d("0, 0"), &map);
 }
 
 TEST(TensorFault, TheMapDescribesFreedMemory) {
