@@ -23,7 +23,8 @@ MARKERS = (
     r"besides?\b",
     r"stands?\b", r"lies?\b", r"in the mean\b", r"by chance\b", r"(?:is|are) no (?!longer)\w",
     r"is none\b", r"anew\b", r"(?:no|some|every)body\b", r"so (?:much|many|long)\b", r"the own\b",
-    r"for ever\b", r"at hand\b", r"meanwhile\b", r"there (?:is|are)n't\b", r"parted\b")
+    r"for ever\b", r"at hand\b", r"meanwhile\b", r"there (?:is|are)n't\b", r"parted\b",
+    r"[Nn]ew against\b")
 MARKER = re.compile(r"\b(?:" + "|".join(MARKERS) + ")")
 SUFFIXES = (".md", ".py", ".hpp", ".cpp", ".cuh", ".cu", ".inc", ".toml")
 LEAST_LETTERS_OF_A_MESSAGE = 25
