@@ -16,6 +16,7 @@
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/clock/free_slots.hpp"
 #include "common/simulator/clock/l2_launch.hpp"
 #include "common/simulator/machine/address_space.hpp"
@@ -54,7 +55,7 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   if (c.grid.volume() == 0 || c.block.volume() == 0)
     refuse(kernel, FaultCode::launch_extents,
            "grid " + text(c.grid) + " and block " + text(c.block) + " must not be empty",
-           "every extent of a launch is at least 1", "launch nothing when there is no work");
+           "every extent of a launch is at least 1", "skip the launch if it has no work");
   if (c.block.x > kMostBlock.x || c.block.y > kMostBlock.y || c.block.z > kMostBlock.z ||
       c.block.volume() > kMaxThreadsPerBlock)
     refuse(kernel, FaultCode::launch_extents,
@@ -170,8 +171,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   resident_clusters_ = device.resident_clusters(ctas_per_sm_, c.cluster.volume());
   if (resident_clusters_ == 0)
     refuse(kernel, FaultCode::launch_cluster_resident,
-           fmt::format("a cluster of {} CTAs does not fit on {} SMs", c.cluster.volume(),
-                       device.settings().sm_count),
+           fmt::format("a cluster of {} CTAs does not fit on {}", c.cluster.volume(),
+                       counted(device.settings().sm_count, "SM")),
            "all CTAs of a cluster are resident at once",
            "raise BW_SIM_SMS or use a smaller cluster");
   if (c.cooperative && resident_clusters_ < clusters_.volume())

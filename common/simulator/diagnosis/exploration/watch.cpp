@@ -217,7 +217,7 @@ std::unique_ptr<ExplorationWatch> ExplorationWatch::from_environment() {
         .code = FaultCode::setting_invalid,
         .what = std::string("the environment variable BW_SIM_EXPLORE is \"") + text +
                 "\", which is not a number of states",
-        .fix = "set it to how many states shall be explored at most, as 1000000, or unset it"});
+        .fix = "set it to the largest number of states to explore, such as 1000000, or unset it"});
   const char* const lanes = std::getenv("BW_SIM_EXPLORE_LANES");
   const std::string_view apart = lanes == nullptr ? "" : lanes;
   if (apart != "" && apart != "0" && apart != "1")

@@ -65,9 +65,9 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
       if (targets == 0 || targets >> cluster.size() != 0)
         Site{strand, i, lane_bit(lane)}.fault(
             {.code = FaultCode::cta_mask,
-             .what =
-                 fmt::format("the CTA mask {} of a cluster of {} CTA(s) names {}", targets,
-                             cluster.size(), targets == 0 ? "no CTA" : "CTAs that do not exist"),
+             .what = fmt::format("the CTA mask {} of a cluster of {} names {}", targets,
+                                 counted(cluster.size(), "CTA"),
+                                 targets == 0 ? "no CTA" : "CTAs that do not exist"),
              .rule = "bit r of ctaMask names the CTA with rank r",
              .fix = "set only bits below the cluster's size, at least one"});
     }

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -75,9 +76,9 @@ void TensorMemory::require_group(const Strand& strand, const Instruction& instru
   if (group == 2 && (cta_.cluster->size() % 2) != 0)
     Site{strand, instruction, lanes}.fault(
         {.code = FaultCode::no_cta_pair,
-         .what = fmt::format("cta_group::2 needs a CTA pair, but the cluster has {} CTA(s)",
-                             cta_.cluster->size()),
-         .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
+         .what = fmt::format("cta_group::2 needs a CTA pair, but the cluster has {}",
+                             counted(cta_.cluster->size(), "CTA")),
+         .rule = "a CTA pair is two CTAs whose ranks differ in bit 0 only",
          .fix = "launch with an even cluster size, or use cta_group::1",
          .section = "CTA Pair"});
   if (group_ == 0) group_ = group;
