@@ -16,8 +16,9 @@ namespace bw {
 void prepare_gemm_kernel(const GemmKernel& kernel);
 
 /// The grid, in CTAs: with static scheduling as many clusters as the device holds at once, else the
-/// raster itself. A cluster is within one GPC, so fewer can fit than the multiprocessors would
-/// hold. Throws Error when none does, and where a grid can't have the raster's extents.
+/// raster itself. All CTAs of a cluster are in one GPC, so fewer clusters can fit than the
+/// multiprocessors would hold. Throws Error if none fits, and where a grid can't have the raster's
+/// extents.
 dim3 grid_to_launch(const GemmKernel& kernel, const TileRaster& raster);
 
 /// Enqueues a prepared kernel on `stream`. `arguments`: its only parameter. Throws Error for what

@@ -144,8 +144,9 @@ std::string present(const Report& report, const Presentation& how) {
   labelled("rule:  ", report.rule);
   labelled("fix:   ", report.fix);
   if (report.hardware_accepts && !report.is_tolerated)
-    labelled("level: ",
-             "isa, the PTX ISA's words; with BW_SIM_STRICTNESS=hardware the simulator goes on");
+    labelled(
+        "level: ",
+        "isa (the PTX ISA's wording); with BW_SIM_STRICTNESS=hardware the simulator continues");
   // A run can be repeated if its schedule has a seed.
   if (report.event && report.seed)
     labelled("again: ", fmt::format("this is event {} of the schedule; with BW_SIM_SEED={} "

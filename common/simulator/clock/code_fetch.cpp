@@ -36,16 +36,16 @@ void CodeFetch::pass_fetched(Stretch& stretch) {
   --waiting_;
 }
 
-double CodeFetch::take_way(double at, double lines) {
-  const double begin = std::max(at, way_free_);
-  way_idle_ += begin - way_free_;
-  way_free_ = begin + lines * rate_.fetch_link_cycles;
+double CodeFetch::occupy_link(double at, double lines) {
+  const double begin = std::max(at, link_free_);
+  link_idle_ += begin - link_free_;
+  link_free_ = begin + lines * rate_.fetch_link_cycles;
   return begin;
 }
 
 bool CodeFetch::is_far(uint32_t line, double at) const {
   if (rate_.far_cycles == 0) return false;
-  const double idle = way_idle_ + std::max(0.0, at - way_free_);
+  const double idle = link_idle_ + std::max(0.0, at - link_free_);
   return line >= rate_.launched_lines + idle / rate_.launched_cycles;
 }
 
@@ -68,7 +68,7 @@ void CodeFetch::fetch_line(Stretch& stretch) {
     const uint32_t part = line / kPartLines;
     const bool is_asked = part < brought_.size() && brought_[part] != 0;
     if (far && line != first && !is_asked) break;  // far code is not prefetched
-    const double begin = take_way(stretch.at, 1);
+    const double begin = occupy_link(stretch.at, 1);
     double behind = line == first ? begin + jump : std::max(begin, ready_[line - 1]);
     if (far) behind = std::max(behind, brought(line, begin));
     ready_[line] = std::max(behind + rate_.line_cycles, 1.0);

@@ -58,12 +58,12 @@ class CodeFetch {
   void fetch_line(Stretch& stretch);
   /// A transfer uses as much of the path as `lines` near lines, requested `now`: returns when its
   /// turn comes.
-  Cycle use_way(Cycle now, double lines) {
-    return static_cast<Cycle>(take_way(static_cast<double>(now), lines));
+  Cycle use_link(Cycle now, double lines) {
+    return static_cast<Cycle>(occupy_link(static_cast<double>(now), lines));
   }
   /// When the path to the SM is free for a request made `now`.
-  [[nodiscard]] Cycle way_free(Cycle now) const {
-    return std::max(now, static_cast<Cycle>(way_free_));
+  [[nodiscard]] Cycle link_free(Cycle now) const {
+    return std::max(now, static_cast<Cycle>(link_free_));
   }
   /// How much earlier than its turn a warp may fetch a line.
   [[nodiscard]] double lead() const;
@@ -74,15 +74,15 @@ class CodeFetch {
   /// Skips lines that were already prefetched; ends the stretch if no others follow.
   void pass_fetched(Stretch& stretch);
   /// Occupies the path for that many lines' time; returns the start.
-  double take_way(double at, double lines);
+  double occupy_link(double at, double lines);
   /// Whether the launch has not brought a line near yet.
   [[nodiscard]] bool is_far(uint32_t line, double at) const;
   /// When the part with `line` arrives if it is requested at `at`, unless it was requested before.
   double brought(uint32_t line, double at);
 
   Rate rate_;
-  double way_free_ = 0;
-  double way_idle_ = 0;            ///< earlier cycles in which the path was unused
+  double link_free_ = 0;
+  double link_idle_ = 0;           ///< earlier cycles in which the path was unused
   uint32_t waiting_ = 0;           ///< warps that wait for lines
   std::vector<Cycle> of_stretch_;  ///< by its first instruction; 0: not fetched yet
   std::vector<double> ready_;      ///< by line; 0: likewise

@@ -77,7 +77,7 @@ void Demand::came_early(Cycle asked, uint64_t bytes, Cycle cycles) {
 std::vector<float> Demand::early_by(size_t intervals, size_t merged) const {
   std::vector<float> means(intervals, 0);
   for (size_t i = 0; i < intervals; ++i) {
-    Early sum;
+    EarlyCopies sum;
     const size_t end = std::min((i + 1) * merged, early_.size());
     for (size_t j = i * merged; j < end; ++j) {
       sum.bytes += early_[j].bytes;

@@ -96,7 +96,7 @@ class Demand {
 
  private:
   /// Copies that were asked for in an interval.
-  struct Early {
+  struct EarlyCopies {
     float bytes = 0;
     float byte_cycles = 0;  ///< each byte times how long it was there
   };
@@ -109,7 +109,7 @@ class Demand {
   Cycle start_ = 0;
   std::vector<std::vector<Amounts>> ctas_;
   std::vector<Cycle> ends_;
-  std::vector<Early> early_;  ///< by interval
+  std::vector<EarlyCopies> early_;  ///< by interval
 };
 
 }  // namespace bw::sim

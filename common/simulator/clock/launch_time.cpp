@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/clock/free_slots.hpp"
 #include "common/simulator/clock/l2_queue.hpp"
 #include "common/simulator/clock/sm_contention.hpp"
 #include "common/simulator/clock/supply.hpp"
@@ -336,7 +336,7 @@ class Simulation {
       const auto places = free_.take();
       if (!places) break;
       // What is left of the step it goes on at the speed of the one before it.
-      const FreePlaces::FreeSlot& last = places->back();
+      const FreeSlots::FreeSlot& last = places->back();
       begun_ =
           std::max(last.at + static_cast<double>(capacity_.turnover), begun_ + capacity_.follow);
       const double since = now_ - begun_;
@@ -372,7 +372,7 @@ class Simulation {
   }
 
   /// A row of places_ for a cluster in these places.
-  size_t row_of(const std::vector<FreePlaces::FreeSlot>& places) {
+  size_t row_of(const std::vector<FreeSlots::FreeSlot>& places) {
     const size_t ctas = capacity_.ctas_per_cluster;
     size_t row = places_.size() / ctas;
     if (free_rows_.empty()) {
@@ -413,7 +413,7 @@ class Simulation {
   std::vector<Running> running_, next_running_;             ///< by age
   std::vector<uint32_t> places_;                            ///< of CTAs, by Running::row
   std::vector<size_t> free_rows_;                           ///< of places_
-  FreePlaces free_;
+  FreeSlots free_;
   std::vector<ClusterLife> lives_;  ///< of all clusters
   L2Queue l2_queue_;
   std::vector<double> speeds_, wants_, gets_;

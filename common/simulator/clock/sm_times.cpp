@@ -24,7 +24,7 @@ Cycle SlotCalendar::reserve_in_several(Cycle from, uint32_t slots) {
 Cycle SmTimes::constant_line(uint64_t line, uint32_t warp, Cycle now, const TimingTable& times) {
   if (!is_first) return now;
   return constants[warp % kSchedulers].ready(line, now, [&] {
-    return code.use_way(now, times.constant_way_lines) + times.constant_line_cycles;
+    return code.use_link(now, times.constant_link_lines) + times.constant_line_cycles;
   });
 }
 

@@ -87,7 +87,7 @@ class IssueCalendar {
   /// Takes `slots` for a warp, numbered within its scheduler; returns the last one's end.
   Cycle reserve(Cycle from, uint32_t slots, uint32_t warp) {
     Cycle last = slots_.reserve(from, slots);
-    Booked& own = warps_[warp];
+    Reservation& own = warps_[warp];
     warps_known_ = std::max(warps_known_, warp + 1);
     if (from > own.credited_at) {
       const Cycle more = (from - own.credited_at) / kCyclesPerCredit;
@@ -119,7 +119,7 @@ class IssueCalendar {
   static constexpr uint32_t kCyclesPerCredit = 10;
   static constexpr uint32_t kMostCredit = 128;
 
-  struct Booked {
+  struct Reservation {
     Cycle until = 0;      ///< when the warp's requests have all been served
     uint32_t credit = 0;  ///< slots that it may still have in turn
     Cycle credited_at = 0;
@@ -135,7 +135,7 @@ class IssueCalendar {
 
   SlotCalendar slots_;
   uint32_t warps_known_ = 0;  ///< no other has asked for any
-  std::array<Booked, kWarps> warps_{};
+  std::array<Reservation, kWarps> warps_{};
 };
 
 /// A unit that serves requests one at a time, in the order in which they are made.

@@ -18,12 +18,12 @@ namespace bw::sim {
 namespace {
 
 /// The location of an init: the reader's line, and the calls around it.
-struct InitPlace {
+struct InitSite {
   std::string text;                                    ///< "ring.cuh:40 in Ring::init"
   std::string function;                                ///< of that place
   std::vector<std::pair<uint32_t, uint32_t>> callers;  ///< files and lines around the function
 
-  [[nodiscard]] bool is_same_call(const InitPlace& other) const {
+  [[nodiscard]] bool is_same_call(const InitSite& other) const {
     return !function.empty() && function == other.function && callers == other.callers;
   }
 };
@@ -31,13 +31,13 @@ struct InitPlace {
 struct Initialised {
   const Mbarrier* barrier;
   const Actor* by;
-  InitPlace place;
+  InitSite place;
 };
 
-InitPlace place_of(const Kernel& kernel, const Instruction& instruction) {
+InitSite place_of(const Kernel& kernel, const Instruction& instruction) {
   const ptx::Module& module = kernel.module().ptx();
   const ptx::Instruction& source = kernel.source(instruction);
-  InitPlace place{module.describe_place(source), {}, {}};
+  InitSite place{module.describe_place(source), {}, {}};
   const std::vector<const ptx::SourceLocation*> chain = module.call_chain(source);
   if (chain.empty()) return place;
   const ptx::SourceLocation* const named = &module.place_in(chain);

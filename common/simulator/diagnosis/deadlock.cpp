@@ -215,12 +215,13 @@ void point_at(const Strand& strand, const Cluster& cluster, Report& report) {
 Report deadlock_report(Cluster& cluster) {
   const std::vector<Role> roles = collect_roles(cluster);
   Report report{.code = FaultCode::deadlock};
-  report.what = fmt::format("no thread can run and nothing is in flight: {} of {} wait in {}",
-                            counted(warp_count(roles), "warp"), cluster.kernel().name(),
-                            counted(roles.size(), "role"));
+  const uint64_t warps = warp_count(roles);
+  report.what = fmt::format("no thread can run and nothing is in flight: {} of {} {} in {}",
+                            counted(warps, "warp"), cluster.kernel().name(),
+                            warps == 1 ? "waits" : "wait", counted(roles.size(), "role"));
   report.rule =
-      "a wait returns only when another thread completes it; each wait below depends on another "
-      "one listed here, or on a thread that has exited";
+      "a wait returns only when another thread completes it; each wait listed here depends on "
+      "another one of them, or on a thread that has exited";
   describe(cluster, roles, report);
   if (!report.places.empty()) report.places.front().role.clear();  // it is where the report begins
   return report;

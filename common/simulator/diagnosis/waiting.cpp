@@ -275,7 +275,8 @@ Facts allocation_facts(Cluster& cluster, const Strand& strand) {
   }
   if (crosswise != nullptr)
     facts.cause = fmt::format(
-        "two {} wait crosswise: each holds columns of Tensor Memory that the other waits for. The "
+        "two {} wait for each other: each holds columns of Tensor Memory that the other waits for. "
+        "The "
         "CTAs of an SM share its 512 columns: allocate all that a CTA needs with one "
         "tcgen05.alloc, "
         "or so little that both fit, or keep two CTAs off one SM (more dynamic shared memory)",
@@ -355,7 +356,7 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t
   for (const Merged& merged : merge(*barrier, record, true))
     now.push_back(describe(cluster, merged));
   if (record.initialiser.instruction == nullptr) {
-    facts.lines.push_back("who arrived was not recorded (BW_SIM_CHECKS=off)");
+    facts.lines.push_back("the arrivals were not recorded (BW_SIM_CHECKS=off)");
   } else if (record.contributions.empty()) {
     facts.lines.push_back("no thread has ever arrived on it; initialised by " +
                           warp_name(cluster, record.initialiser.cta_rank, record.initialiser.warp) +

@@ -248,7 +248,8 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
         fmt::format("access of {} bytes at {}, in memory that has been freed", bytes, hex(address));
     fault.code = FaultCode::freed_memory;
     fault.rule = "memory is valid until it is freed";
-    fault.fix = "free it after the last kernel that uses it, and pass no pointer that was freed";
+    fault.fix =
+        "free it after the last kernel that uses it, and don't pass a pointer to freed memory";
     fault.details.push_back(fmt::format("it was {} at {}; the access begins {} bytes into it",
                                         freed->description, hex(freed->address),
                                         address - freed->address));
@@ -274,7 +275,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
   if (is_null)
     what += address == 0 ? "a null pointer" : fmt::format("a null pointer plus {} bytes", address);
   else
-    what += "there is no memory at this address";
+    what += "no memory of the program is at this address";
   site.fault({.code = FaultCode::wild_pointer,
               .what = std::move(what),
               .rule = "an access stays inside one allocation",

@@ -134,7 +134,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
     make_ready(*strand, start_ + perturbation(kStartPerturbation));
     strand->slots_from = strand->time;
   }
-  if (observed(EventKind::cta)) tell(&Observer::on_cta, CtaEvent{cta, start_, true});
+  if (observed(EventKind::cta)) notify(&Observer::on_cta, CtaEvent{cta, start_, true});
 }
 
 const Kernel& Cluster::kernel() const { return grid_.kernel(); }
@@ -174,13 +174,13 @@ void Cluster::wake(Strand& strand, Cycle time) {
   strand.time_limit = {};
   make_ready(strand, std::max(time, strand.time) + perturbation(kWakePerturbation));
   if (strand.wait.kind != WaitKind::sleep) strand.warp->last_acquire = strand.time;
-  tell_woken(strand);
+  notify_woken(strand);
 }
 
-void Cluster::tell_woken(const Strand& strand) const {
+void Cluster::notify_woken(const Strand& strand) const {
   if (!observed(EventKind::wait)) return;
-  tell(&Observer::on_wait, WaitEvent{strand.origin(kernel().code()[strand.pc]), strand.time,
-                                     strand.wait, true, strand.wake});
+  notify(&Observer::on_wait, WaitEvent{strand.origin(kernel().code()[strand.pc]), strand.time,
+                                       strand.wait, true, strand.wake});
 }
 
 void Cluster::after(Cycle now, Cycle latency, Action action) {
@@ -215,7 +215,7 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
     units_->check_at_exit(cta);
     cta.exited = true;
     demand_.end(cta.rank, time);
-    if (observed(EventKind::cta)) tell(&Observer::on_cta, CtaEvent{cta, time, false});
+    if (observed(EventKind::cta)) notify(&Observer::on_cta, CtaEvent{cta, time, false});
   }
 }
 
@@ -253,7 +253,7 @@ void Cluster::run_turn(Strand& strand, Cycle limit) {
         marked ? run_strand<true, true>(strand, limit) : run_strand<true, false>(strand, limit);
       else
         marked ? run_strand<false, true>(strand, limit) : run_strand<false, false>(strand, limit);
-    } catch (const LanesApart& apart) {
+    } catch (const DivergedLanes& apart) {
       wait_for_lanes(strand, apart.fault);
     }
   };
@@ -300,7 +300,7 @@ RunStatus Cluster::run_events(Cycle limit) {
       strand.time = event.at.time;
       strand.time_limit = {};
       ++strand.wait_token;
-      tell_woken(strand);
+      notify_woken(strand);
     }
     if (const std::optional<RunStatus> stop = stops_at(event.at.time)) {
       running_ = &strand;
@@ -309,7 +309,7 @@ RunStatus Cluster::run_events(Cycle limit) {
     run_turn(strand, std::min(limit, kept_until_));
   }
   statistics_.cycles = std::max(statistics_.cycles, now_ - start_);
-  observers_.tell_finish(*this);
+  observers_.notify_finish(*this);
   return RunStatus::finished;
 }
 
@@ -357,13 +357,13 @@ namespace {
 class RunRecorder {
  public:
   explicit RunRecorder(const Cluster& cluster) : cluster_(cluster) {}
-  ~RunRecorder() { tell(); }
+  ~RunRecorder() { notify(); }
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
 
   void before(const Strand& strand, const Instruction& instruction) {
     const int32_t location = cluster_.kernel().source(instruction).location;
-    if (event_.instructions != 0 && location != location_) tell();
+    if (event_.instructions != 0 && location != location_) notify();
     if (event_.instructions == 0) {
       event_.origin = strand.origin(instruction);
       event_.from = strand.time;
@@ -375,8 +375,8 @@ class RunRecorder {
   void after(Cycle time) { event_.to = time; }
 
  private:
-  void tell() {
-    if (event_.instructions != 0) cluster_.tell(&Observer::on_run, event_);
+  void notify() {
+    if (event_.instructions != 0) cluster_.notify(&Observer::on_run, event_);
     event_.instructions = 0;
   }
 

@@ -59,7 +59,7 @@ class ClusterEndings {
   void hand_on(const Ending& ending) {
     if (failed_) return;
     std::fwrite(ending.output.data(), 1, ending.output.size(), stdout);
-    ending.observers.tell_end(ending.status);
+    ending.observers.notify_end(ending.status);
     if (independent_ && ending.status != RunStatus::finished) failed_ = true;
   }
 

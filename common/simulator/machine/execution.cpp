@@ -24,8 +24,8 @@ Flow Strand::block(WaitKind kind, uint64_t object, uint64_t detail, Cycle limit)
   ++wait_token;
   if (limit != kNever) cluster->schedule_timeout(*this, time + limit);
   if (cluster->observed(EventKind::wait))
-    cluster->tell(&Observer::on_wait,
-                  WaitEvent{origin(cluster->kernel().code()[pc]), time, wait, false, Wake::none});
+    cluster->notify(&Observer::on_wait,
+                    WaitEvent{origin(cluster->kernel().code()[pc]), time, wait, false, Wake::none});
   return Flow::block;
 }
 

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/base/buffer_pool.hpp"
 #include "common/simulator/base/error.hpp"
-#include "common/simulator/base/kept_memory.hpp"
 #include "common/simulator/base/types.hpp"
 #include "common/simulator/clock/cost_port.hpp"
 #include "common/simulator/clock/cta_clock.hpp"
@@ -121,11 +121,11 @@ struct Strand : LaneRegisters {
   CodeFetch::Stretch code;
 
   /// The value that the current instruction loads arrives at `at`; `scoreboard` counts it.
-  void value_arrives(LoadedFrom from, uint8_t scoreboard, Cycle at) {
+  void value_arrives(LoadSource from, uint8_t scoreboard, Cycle at) {
     if (at <= arrives[scoreboard]) return;
     arrives[scoreboard] = at;
     const auto bit = static_cast<uint8_t>(1u << scoreboard);
-    from_device = static_cast<uint8_t>(from == LoadedFrom::device_memory ? from_device | bit
+    from_device = static_cast<uint8_t>(from == LoadSource::device_memory ? from_device | bit
                                                                          : from_device & ~bit);
   }
   /// Whether this execution follows a suspension of the same instruction.
@@ -199,7 +199,7 @@ struct Site {
 
 /// Thrown by an instruction that all lanes of the warp execute together, where only some of them
 /// have come to it.
-struct LanesApart {
+struct DivergedLanes {
   std::exception_ptr fault;  ///< a SimulationError, unless the others come to it as well
 };
 
@@ -212,8 +212,8 @@ struct Warp {
   /// When it has last learned of other threads: a wait has passed, or it has read something that
   /// orders. What came to pass later it cannot know.
   Cycle last_acquire = 0;
-  KeptBytes registers;                                 ///< of all lanes, register by register
-  KeptBytes local;                                     ///< 32 x local bytes per thread, lane-major
+  PooledBytes registers;                               ///< of all lanes, register by register
+  PooledBytes local;                                   ///< 32 x local bytes per thread, lane-major
   std::vector<std::unique_ptr<Strand>> strands;        ///< pool; dead ones are reused
   std::vector<std::unique_ptr<Reconvergence>> frames;  ///< where strands meet again
   std::vector<Reconvergence*> free_frames;             ///< to be used again
@@ -235,7 +235,7 @@ struct Cta {
   uint32_t live_warps = 0;              ///< warps that have not ended
   bool exited = false;                  ///< whether it has ended
   bool saw_failed_cancel = false;       ///< a thread has read that a launch-control request failed
-  KeptBytes shared;                     ///< includes the reserved bytes at the start
+  PooledBytes shared;                   ///< includes the reserved bytes at the start
   SharedContents contents;              ///< which of them were written; not tracked without checks
   std::vector<Warp> warps;              ///< by number
   uint32_t live_threads = 0;            ///< threads that have not ended
@@ -297,8 +297,8 @@ class Cluster {
   [[nodiscard]] bool observed(EventKind kind) const { return observers_.want(kind); }
   /// Calls one function of every observer.
   template <class Event>
-  void tell(void (Observer::*callback)(const Event&), const Event& event) const {
-    observers_.tell(callback, event);
+  void notify(void (Observer::*callback)(const Event&), const Event& event) const {
+    observers_.notify(callback, event);
   }
   /// The observers that are notified of events.
   [[nodiscard]] ObserverList& observers() { return observers_; }
@@ -403,7 +403,7 @@ class Cluster {
   [[nodiscard]] Cycle next_bound(Cycle limit) const {
     return std::min({queue_.next_time(), limit, l2_.pauses_at()});
   }
-  void tell_woken(const Strand& strand) const;
+  void notify_woken(const Strand& strand) const;
   /// The strand has come to its reconvergence point. True: its lanes are together and it goes on.
   bool rejoin(Strand& strand);
   /// Lanes of a frame have exited: completes the frames that waited only for them.

@@ -16,7 +16,8 @@
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
-#include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/base/text.hpp"
+#include "common/simulator/clock/free_slots.hpp"
 #include "common/simulator/clock/l2_launch.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/cluster_endings.hpp"
@@ -54,7 +55,7 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   if (c.grid.volume() == 0 || c.block.volume() == 0)
     refuse(kernel, FaultCode::launch_extents,
            "grid " + text(c.grid) + " and block " + text(c.block) + " must not be empty",
-           "every extent of a launch is at least 1", "launch nothing when there is no work");
+           "every extent of a launch is at least 1", "skip the launch if it has no work");
   if (c.block.x > kMostBlock.x || c.block.y > kMostBlock.y || c.block.z > kMostBlock.z ||
       c.block.volume() > kMaxThreadsPerBlock)
     refuse(kernel, FaultCode::launch_extents,
@@ -100,12 +101,12 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
 /// CTAs end. `begin_of` a place: when its first one begins.
 template <class BeginOf>
 Cycle time_of_waves(const std::vector<Cycle>& durations, std::span<const DemandProfile> profiles,
-                    uint64_t places, FreePlaces free, uint32_t cluster_ctas, Cycle turnover,
+                    uint64_t places, FreeSlots free, uint32_t cluster_ctas, Cycle turnover,
                     BeginOf&& begin_of) {
   Cycle last = 0;
   for (size_t index = 0; index < durations.size(); ++index) {
     double start = 0;
-    std::vector<FreePlaces::FreeSlot> taken(cluster_ctas);
+    std::vector<FreeSlots::FreeSlot> taken(cluster_ctas);
     if (index < places) {
       start = static_cast<double>(begin_of(index));
       for (uint32_t cta = 0; cta < cluster_ctas; ++cta)
@@ -170,8 +171,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   resident_clusters_ = device.resident_clusters(ctas_per_sm_, c.cluster.volume());
   if (resident_clusters_ == 0)
     refuse(kernel, FaultCode::launch_cluster_resident,
-           fmt::format("a cluster of {} CTAs does not fit on {} SMs", c.cluster.volume(),
-                       device.settings().sm_count),
+           fmt::format("a cluster of {} CTAs does not fit on {}", c.cluster.volume(),
+                       counted(device.settings().sm_count, "SM")),
            "all CTAs of a cluster are resident at once",
            "raise BW_SIM_SMS or use a smaller cluster");
   if (c.cooperative && resident_clusters_ < clusters_.volume())
@@ -284,7 +285,7 @@ LaunchResult Grid::run() {
     result.fault = &error.report();
     endings_ = nullptr;
     hand_on_warnings();
-    tell_end();
+    notify_end();
     throw;
   }
   result.wall_seconds +=
@@ -301,11 +302,11 @@ LaunchResult Grid::run() {
   }
   endings_ = nullptr;
   hand_on_warnings();
-  tell_end();
+  notify_end();
   return result;
 }
 
-void Grid::tell_end() {
+void Grid::notify_end() {
   std::exception_ptr first;
   for (const auto& observer : device_.observers()) {
     try {
@@ -339,7 +340,7 @@ LaunchResult Grid::report_livelock() {
   hand_on_warnings();
   result_.status = RunStatus::livelock;
   stuck_ = std::move(running_[waiting_index_]);
-  tell_end();
+  notify_end();
   return result_;
 }
 
@@ -430,7 +431,7 @@ void Grid::run_independent(LaunchResult& result) {
   const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
   const auto cluster_ctas = static_cast<uint32_t>(configuration_.cluster.volume());
   result.alone_cycles =
-      time_of_waves(durations, profiles, resident_clusters_, FreePlaces(cluster_ctas, gpcs_),
+      time_of_waves(durations, profiles, resident_clusters_, FreeSlots(cluster_ctas, gpcs_),
                     cluster_ctas, turnover, [&](uint64_t slot) { return begin_of(slot); });
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
 }

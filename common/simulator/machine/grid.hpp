@@ -138,7 +138,7 @@ class Grid {
  private:
   /// Tells the observers that the launch has ended; what one of them throws is thrown when all have
   /// been told.
-  void tell_end();
+  void notify_end();
   [[nodiscard]] uint32_t host_threads() const;
   /// Hands the warnings of the clusters up to the first that failed to the result and the device.
   void hand_on_warnings();

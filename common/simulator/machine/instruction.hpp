@@ -84,8 +84,8 @@ enum class Marks : uint8_t {
 /// Without a timing model there are two: of loads from shared memory (0), from device memory (1).
 inline constexpr uint8_t kAwaitsLoads = 0b11;
 /// Which of the two counts a load.
-[[nodiscard]] constexpr uint8_t plain_scoreboard(LoadedFrom from) {
-  return from == LoadedFrom::device_memory ? 1 : 0;
+[[nodiscard]] constexpr uint8_t plain_scoreboard(LoadSource from) {
+  return from == LoadSource::device_memory ? 1 : 0;
 }
 
 /// A decoded instruction.

@@ -459,7 +459,7 @@ class ObserverList {
 
   /// Passes an event to all observers of its kind, in the order in which they were added.
   template <class Event>
-  void tell(void (Observer::*callback)(const Event&), const Event& event) const {
+  void notify(void (Observer::*callback)(const Event&), const Event& event) const {
     for (const Entry& entry : entries_)
       if ((entry.kinds & event_kinds(Event::kKind)) != 0) ((*entry.observer).*callback)(event);
   }
@@ -473,12 +473,12 @@ class ObserverList {
   }
 
   /// Reports that the cluster has finished.
-  void tell_finish(const Cluster& cluster) const {
+  void notify_finish(const Cluster& cluster) const {
     for (const Entry& entry : entries_) entry.observer->on_finish(cluster);
   }
 
   /// Reports how the cluster ended.
-  void tell_end(RunStatus status) const {
+  void notify_end(RunStatus status) const {
     for (const Entry& entry : entries_) entry.observer->on_end(status);
   }
 

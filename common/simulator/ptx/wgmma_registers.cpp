@@ -115,7 +115,7 @@ struct Written {
 
 }  // namespace
 
-std::vector<EarlyTouch> touches_of_wgmma_registers(const Function& function) {
+std::vector<PrematureAccess> premature_wgmma_accesses(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;
   const FlowGraph graph(function);
   std::vector<Pending> pending_in(graph.blocks.size());
@@ -132,12 +132,12 @@ std::vector<EarlyTouch> touches_of_wgmma_registers(const Function& function) {
       }
     }
   }
-  std::vector<EarlyTouch> touches;
+  std::vector<PrematureAccess> touches;
   for (size_t b = 0; b < graph.blocks.size(); ++b) {
     Pending pending = std::move(pending_in[b]);
     for (uint32_t i = graph.blocks[b].first; i < graph.blocks[b].last; ++i) {
       if (pending.size() != 0) {
-        EarlyTouch touch{i, pending.touched(instructions[i])};
+        PrematureAccess touch{i, pending.touched(instructions[i])};
         if (!touch.registers.empty()) touches.push_back(std::move(touch));
       }
       pending.step(instructions[i]);

@@ -15,13 +15,13 @@ namespace bw::sim::ptx {
 /// An instruction and those of its registers that an MMA not yet followed by a wgmma.wait_group may
 /// have, when control reaches it, as D (the instruction reads or writes them) or as a fragment of A
 /// (it writes them). The machine decides whether the MMA is in flight.
-struct EarlyTouch {
+struct PrematureAccess {
   uint32_t instruction = 0;         ///< index in the function
   std::vector<uint32_t> registers;  ///< indices in the function
 };
 
 /// All of a function, in the order of the instructions.
-[[nodiscard]] std::vector<EarlyTouch> touches_of_wgmma_registers(const Function& function);
+[[nodiscard]] std::vector<PrematureAccess> premature_wgmma_accesses(const Function& function);
 
 /// A wgmma.mma_async with a register that was written, on every path to it, since the last
 /// wgmma.fence; without a writer: no path has a fence.

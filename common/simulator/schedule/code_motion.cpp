@@ -9,7 +9,7 @@ Motion motion_of(const FormMatch& match) {
   motion.lets_pass = form.crossing == Crossing::arithmetic;
   motion.is_long_wait = form.unit == Unit::wgmma && form.ordering == Ordering::wait;
   // Uses of the answer wait for it as for a loaded value.
-  if (form.ordering == Ordering::test) motion.loads_from = LoadedFrom::shared_memory;
+  if (form.ordering == Ordering::test) motion.loads_from = LoadSource::shared_memory;
   if (motion.is_fixed) return motion;
   const bool meets = form.ordering == Ordering::meeting;
   motion.is_collective = meets || form.ordering == Ordering::election;
@@ -23,9 +23,9 @@ Motion motion_of(const FormMatch& match) {
     if (!loads || is_strong(order)) motion.writes = spaces;
     motion.is_plain_access = form.memory == Memory::load || form.memory == Memory::store;
     if (!stores && (spaces & kSharedSpace) != 0 && spaces != kAllSpaces)
-      motion.loads_from = LoadedFrom::shared_memory;
+      motion.loads_from = LoadSource::shared_memory;
     else if (!stores && (spaces & kGlobalSpace) != 0)
-      motion.loads_from = LoadedFrom::device_memory;
+      motion.loads_from = LoadSource::device_memory;
     return motion;
   }
   if (meets || !runs_ahead(form.effect(match.modifiers))) motion.reads = motion.writes = kAllSpaces;

@@ -27,7 +27,7 @@ struct Motion {
   /// base does not touch it.
   bool is_plain_access = false;
   /// Of a load: its destinations arrive when the memory answers.
-  LoadedFrom loads_from = LoadedFrom::nothing;
+  LoadSource loads_from = LoadSource::nothing;
 };
 
 /// Of an instruction that matched a row.

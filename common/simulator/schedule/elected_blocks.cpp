@@ -8,28 +8,30 @@ namespace bw::sim {
 namespace {
 
 /// What a value implies about its lane.
-enum class Says : uint8_t {
+enum class Implication : uint8_t {
   nothing,
   elected_if_set,    ///< where it is true (or 1), the lane is the elected one
   elected_if_clear,  ///< where it is false (or 0)
 };
 
-Says opposite(Says says) {
-  switch (says) {
-    case Says::elected_if_set:
-      return Says::elected_if_clear;
-    case Says::elected_if_clear:
-      return Says::elected_if_set;
-    case Says::nothing:
+Implication opposite(Implication implication) {
+  switch (implication) {
+    case Implication::elected_if_set:
+      return Implication::elected_if_clear;
+    case Implication::elected_if_clear:
+      return Implication::elected_if_set;
+    case Implication::nothing:
       break;
   }
-  return Says::nothing;
+  return Implication::nothing;
 }
 
 class Elections {
  public:
   Elections(const ptx::Function& function, const ptx::FlowGraph& graph)
-      : function_(function), graph_(graph), says_(function.registers.size(), Says::nothing) {
+      : function_(function),
+        graph_(graph),
+        implications_(function.registers.size(), Implication::nothing) {
     find_values();
   }
 
@@ -62,36 +64,36 @@ class Elections {
       ptx::visit_written_registers(instruction, [&](uint32_t reg) { ++writes[reg]; });
     for (const ptx::Instruction& instruction : function_.instructions) {
       if (instruction.has_guard) continue;
-      const Says says = said_by(instruction);
-      if (says == Says::nothing) continue;
+      const Implication implication = implied_by(instruction);
+      if (implication == Implication::nothing) continue;
       ptx::visit_written_registers(instruction, [&](uint32_t reg) {
         const bool is_lane_number = instruction.form().operation == Operation::elect &&
                                     function_.registers[reg].type != ptx::ScalarType::pred;
-        if (writes[reg] == 1 && !is_lane_number) says_[reg] = says;
+        if (writes[reg] == 1 && !is_lane_number) implications_[reg] = implication;
       });
     }
   }
 
-  [[nodiscard]] Says of(const ptx::Operand& operand) const {
-    if (operand.kind != ptx::Operand::Kind::reg) return Says::nothing;
-    return operand.negated ? opposite(says_[operand.reg]) : says_[operand.reg];
+  [[nodiscard]] Implication of(const ptx::Operand& operand) const {
+    if (operand.kind != ptx::Operand::Kind::reg) return Implication::nothing;
+    return operand.negated ? opposite(implications_[operand.reg]) : implications_[operand.reg];
   }
 
   [[nodiscard]] static bool is_constant(const ptx::Operand& operand, uint64_t value) {
     return operand.kind == ptx::Operand::Kind::integer && operand.value == value;
   }
 
-  [[nodiscard]] Says said_by(const ptx::Instruction& instruction) const {
+  [[nodiscard]] Implication implied_by(const ptx::Instruction& instruction) const {
     const FormMatch& match = *instruction.match;
     const std::vector<ptx::Operand>& operands = instruction.operands;
     const size_t count = operands.size();
     switch (match.form->operation) {
       case Operation::elect:
-        return Says::elected_if_set;
+        return Implication::elected_if_set;
       case Operation::predicate_not:
-        return count == 2 ? opposite(of(operands[1])) : Says::nothing;
+        return count == 2 ? opposite(of(operands[1])) : Implication::nothing;
       case Operation::predicate_move:
-        return count == 2 ? of(operands[1]) : Says::nothing;
+        return count == 2 ? of(operands[1]) : Implication::nothing;
       case Operation::select:
         if (count != 4 || ptx::size_bytes(match.modifiers.type()) != sizeof(uint32_t)) break;
         if (is_constant(operands[1], 1) && is_constant(operands[2], 0)) return of(operands[3]);
@@ -104,18 +106,20 @@ class Elections {
         if (match.compares_equal()) return opposite(of(operands[1]));
         break;
       case Operation::predicate_and:
-        return count == 3 ? either(operands, Says::elected_if_set) : Says::nothing;
+        return count == 3 ? either(operands, Implication::elected_if_set) : Implication::nothing;
       case Operation::predicate_or:
-        return count == 3 ? either(operands, Says::elected_if_clear) : Says::nothing;
+        return count == 3 ? either(operands, Implication::elected_if_clear) : Implication::nothing;
       default:
         break;
     }
-    return Says::nothing;
+    return Implication::nothing;
   }
 
-  /// What is said where one of the two sources says it.
-  [[nodiscard]] Says either(const std::vector<ptx::Operand>& operands, Says says) const {
-    return of(operands[1]) == says || of(operands[2]) == says ? says : Says::nothing;
+  /// What follows if one of the two sources implies it.
+  [[nodiscard]] Implication either(const std::vector<ptx::Operand>& operands,
+                                   Implication implication) const {
+    return of(operands[1]) == implication || of(operands[2]) == implication ? implication
+                                                                            : Implication::nothing;
   }
 
   /// Whether only an elected lane goes from `from` to `to`.
@@ -130,12 +134,13 @@ class Elections {
     const bool is_next = from + 1 == to;
     if (is_target == is_next) return false;
     const bool is_set = is_target != last.guard_negated;
-    return says_[last.guard] == (is_set ? Says::elected_if_set : Says::elected_if_clear);
+    return implications_[last.guard] ==
+           (is_set ? Implication::elected_if_set : Implication::elected_if_clear);
   }
 
   const ptx::Function& function_;
   const ptx::FlowGraph& graph_;
-  std::vector<Says> says_;  ///< by register
+  std::vector<Implication> implications_;  ///< by register
 };
 
 }  // namespace

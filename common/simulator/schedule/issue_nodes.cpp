@@ -267,11 +267,11 @@ void IssueNodes::list_registers(const ptx::Instruction& instruction, Node& node)
 
 uint32_t IssueNodes::planned_latency(const Node& node) const {
   switch (node.motion.loads_from) {
-    case LoadedFrom::shared_memory:
+    case LoadSource::shared_memory:
       return latencies_.shared_load;
-    case LoadedFrom::device_memory:
+    case LoadSource::device_memory:
       return latencies_.device_load;
-    case LoadedFrom::nothing:
+    case LoadSource::nothing:
       break;
   }
   return node.latency;

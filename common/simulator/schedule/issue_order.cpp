@@ -122,7 +122,7 @@ class IssueOrder {
     // Memory may take longer than the wait.
     if (!long_waits_.empty() && last_write_[reg] != kNoIndex &&
         last_write_[reg] < long_waits_.back() &&
-        nodes_[first + last_write_[reg]].motion.loads_from == LoadedFrom::device_memory)
+        nodes_[first + last_write_[reg]].motion.loads_from == LoadSource::device_memory)
       edges_.push_back({long_waits_.back(), i - first, 0});
     if (value_of_[reg] == kNoIndex) new_value(reg);
     ++values_[value_of_[reg]].readers;
@@ -161,7 +161,7 @@ class IssueOrder {
     for (const uint32_t reg : in_.read_by(nodes_[i])) read(reg, i, first);
     if (motion.uses_carry) write(in_.carry_register(), i, first);
     if (motion.is_collective) write(in_.collective_register(), i, first);
-    const bool is_bound = motion.is_collective || motion.loads_from != LoadedFrom::nothing ||
+    const bool is_bound = motion.is_collective || motion.loads_from != LoadSource::nothing ||
                           (motion.reads | motion.writes) != 0;
     if (motion.is_fixed)
       write(in_.order_register(), i, first);
@@ -272,10 +272,10 @@ class IssueOrder {
     load_registers_.assign(count, 0);
     uint32_t sum = 0;
     for (uint32_t n = 0; n < count; ++n)
-      if (nodes_[first + n].motion.loads_from != LoadedFrom::nothing)
+      if (nodes_[first + n].motion.loads_from != LoadSource::nothing)
         load_registers_[n] = sum += registers_of(n);
     for (uint32_t n = count; n-- > 0;) {
-      if (nodes_[first + n].motion.loads_from != LoadedFrom::nothing) continue;
+      if (nodes_[first + n].motion.loads_from != LoadSource::nothing) continue;
       uint32_t least = 0;
       bool is_only_for_loads = edge_begin_[n] != edge_begin_[n + 1];
       for (uint32_t e = edge_begin_[n]; e < edge_begin_[n + 1]; ++e) {
@@ -379,7 +379,7 @@ class IssueOrder {
       Value& value = values_[value_uses_[u].value];
       if (--value.readers == 0 && value.is_loaded) list_.loaded -= value.weight;
     }
-    if (nodes_[list_.first + n].motion.loads_from == LoadedFrom::nothing) return;
+    if (nodes_[list_.first + n].motion.loads_from == LoadSource::nothing) return;
     list_.loaded += registers_of(n);
     list_.issued += registers_of(n);
     for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)

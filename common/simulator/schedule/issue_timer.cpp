@@ -13,7 +13,7 @@ namespace {
 constexpr uint8_t kNoScoreboard = 0xff;
 
 /// A register that is still pending where a block ends.
-struct Late {
+struct PendingAtEnd {
   uint32_t reg = 0;
   uint32_t cycles = 0;  ///< after the block's end
   Pipe pipe = Pipe::none;
@@ -135,7 +135,7 @@ class IssueTimer {
     ++stamp_;
     set_.clear();
     for (const uint32_t predecessor : block.predecessors) {
-      for (const Late& late : late_[predecessor]) {
+      for (const PendingAtEnd& late : late_[predecessor]) {
         Ready& ready = ready_[late.reg];
         if (ready.stamp != stamp_ || ready.at < late.cycles)
           set_ready(late.reg, late.cycles, 0, late.pipe);
@@ -180,7 +180,7 @@ class IssueTimer {
     IssueTimes& out = result_[i];
     out.awaits = operands.awaits;
     if (operands.awaits != 0) forget_loads(operands.awaits);
-    if (node.motion.loads_from != LoadedFrom::nothing && scoreboards_[i] == kNoScoreboard)
+    if (node.motion.loads_from != LoadSource::nothing && scoreboards_[i] == kNoScoreboard)
       scoreboards_[i] = node.merged == 0 ? scoreboard_of_merged_[node.merged_first]
                                          : choose_scoreboard(node.motion.loads_from);
     if (node.merged > 1) scoreboard_of_merged_[node.merged_first] = scoreboards_[i];
@@ -214,7 +214,7 @@ class IssueTimer {
     const Node& node = nodes_[i];
     const bool is_free = node.cost.instructions == 0;
     for (const uint32_t reg : in_.written_by(node)) {
-      if (node.motion.loads_from != LoadedFrom::nothing) {
+      if (node.motion.loads_from != LoadSource::nothing) {
         // A branch waits for the answer of a test itself, as for a unit's.
         set_ready(reg, at + 1, at, node.motion.is_fixed ? Pipe::load_store : Pipe::none);
         load(reg, scoreboard_bit(i));
@@ -305,7 +305,7 @@ class IssueTimer {
   }
   /// A free one, as ptxas does; if none is free, the one that counts the previous load, since they
   /// arrive one after the other.
-  [[nodiscard]] uint8_t choose_scoreboard(LoadedFrom from) {
+  [[nodiscard]] uint8_t choose_scoreboard(LoadSource from) {
     uint32_t used = 0;
     for (const uint32_t reg : loads_) used |= loaded_[reg];
     auto chosen = static_cast<uint8_t>(std::countr_one(used));
@@ -357,7 +357,7 @@ class IssueTimer {
   std::vector<uint8_t> scoreboard_of_merged_;  ///< by Node::merged_first
   uint8_t last_scoreboard_ = 0;                ///< that was chosen
   std::array<uint8_t, 3> last_of_kind_{kNoScoreboard, kNoScoreboard, kNoScoreboard};
-  std::vector<std::vector<Late>> late_;                             ///< after each block
+  std::vector<std::vector<PendingAtEnd>> late_;                     ///< after each block
   std::vector<std::vector<std::pair<uint32_t, uint8_t>>> awaited_;  ///< likewise
 };
 

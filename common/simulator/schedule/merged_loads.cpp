@@ -19,9 +19,10 @@ uint32_t zeros_of(uint64_t value) {
 }
 
 /// By register: how many of its lowest bits are certainly 0.
-class LowZeros {
+class KnownTrailingZeros {
  public:
-  explicit LowZeros(const ptx::Function& function) : zeros_(function.registers.size(), 0) {
+  explicit KnownTrailingZeros(const ptx::Function& function)
+      : zeros_(function.registers.size(), 0) {
     for (const ptx::Instruction& instruction : function.instructions)
       ptx::visit_written_registers(instruction, [&](uint32_t reg) { zeros_[reg] = kMostKnown; });
     // Knowledge of values that go round a loop can only decrease.
@@ -186,7 +187,7 @@ class Merging {
   }
 
   const ptx::Function& function_;
-  LowZeros zeros_;
+  KnownTrailingZeros zeros_;
   std::vector<MergedLoad>& result_;
   std::vector<Load> loads_;  ///< of the current stretch
 };

@@ -7,7 +7,7 @@
 namespace bw::sim {
 
 /// The source of a value that arrives after its load was issued.
-enum class LoadedFrom : uint8_t {
+enum class LoadSource : uint8_t {
   nothing,        ///< it is not a load
   shared_memory,  ///< of a CTA of the cluster
   device_memory,  ///< or a cache of it

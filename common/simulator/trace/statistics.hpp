@@ -18,11 +18,11 @@
 namespace bw::sim::trace {
 
 /// The object of a warp's wait.
-struct WaitedFor {
+struct WaitTarget {
   WaitKind kind = WaitKind::none;  ///< which kind of wait
   uint64_t object = 0;  ///< of an mbarrier its offset in shared memory, of a named barrier its id
   /// In the order of the kinds.
-  auto operator<=>(const WaitedFor&) const = default;  // NOLINT(modernize-use-nullptr)
+  auto operator<=>(const WaitTarget&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Waits for one object.
@@ -34,16 +34,16 @@ struct Waits {
 /// Breakdown of the time of warps: the parts add up to `cycles`.
 struct WarpSums {
   uint64_t warps = 0;
-  Cycle cycles = 0;                  ///< from the start of the CTA to the end of the warp
-  uint64_t instructions = 0;         ///< of the PTX text
-  uint64_t issued = 0;               ///< machine instructions, a cycle each
-  Cycle pipe_stalls = 0;             ///< a pipe was busy with the one before
-  Cycle issue_stalls = 0;            ///< another warp of the scheduler issued
-  Cycle shared_stalls = 0;           ///< a value from shared memory had not arrived
-  Cycle global_stalls = 0;           ///< a value from device memory had not arrived
-  Cycle shared_queue_stalls = 0;     ///< the queue of accesses to shared memory was full
-  Cycle global_queue_stalls = 0;     ///< likewise for accesses to device memory
-  std::map<WaitedFor, Waits> waits;  ///< by their objects
+  Cycle cycles = 0;                   ///< from the start of the CTA to the end of the warp
+  uint64_t instructions = 0;          ///< of the PTX text
+  uint64_t issued = 0;                ///< machine instructions, a cycle each
+  Cycle pipe_stalls = 0;              ///< a pipe was busy with the one before
+  Cycle issue_stalls = 0;             ///< another warp of the scheduler issued
+  Cycle shared_stalls = 0;            ///< a value from shared memory had not arrived
+  Cycle global_stalls = 0;            ///< a value from device memory had not arrived
+  Cycle shared_queue_stalls = 0;      ///< the queue of accesses to shared memory was full
+  Cycle global_queue_stalls = 0;      ///< likewise for accesses to device memory
+  std::map<WaitTarget, Waits> waits;  ///< by their objects
   /// The rest: latencies of the instructions before, and of those that synchronise.
   Cycle fixed = 0;
 
@@ -108,7 +108,7 @@ class Statistics final : public Observer {
  private:
   /// The waits of a running warp.
   struct Running {
-    std::map<WaitedFor, Waits> waits;
+    std::map<WaitTarget, Waits> waits;
     Cycle counted_until = 0;  ///< waits of its parts at the same time count once
   };
   [[nodiscard]] Running& running(uint16_t rank, uint32_t warp);

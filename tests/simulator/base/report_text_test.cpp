@@ -95,8 +95,8 @@ TEST(Present, ShowsEachPlaceBelowTheLineThatNamesIt) {
             "    | ^\n"
             "  rule:  a rule\n"
             "  fix:   a fix\n"
-            "  level: isa, the PTX ISA's words; with BW_SIM_STRICTNESS=hardware the simulator "
-            "goes on");
+            "  level: isa (the PTX ISA's wording); with BW_SIM_STRICTNESS=hardware the simulator "
+            "continues");
 }
 
 TEST(ReportPlaces, SayWhereAndWho) {

@@ -57,7 +57,7 @@ WAIT:
 )");
   expect_fault(FaultKind::deadlock,
                {"waits for phase 0 (parity 0) of mbarrier bar", "pending 1 of 1 arrival",
-                "who arrived was not recorded (BW_SIM_CHECKS=off)"},
+                "the arrivals were not recorded (BW_SIM_CHECKS=off)"},
                [&] { run_body(body, 64, 4, settings); });
 }
 

@@ -208,7 +208,7 @@ __device__ __forceinline__ void allocate_in_a_pair(const FaultArguments& args) {
 }
 
 // fault 31: CUTLASS 3435. A CTA of a pair frees its half while the other one may not have
-// allocated: the allocation of a pair is no meeting of its CTAs.
+// allocated: the allocation of a pair does not synchronise its CTAs.
 // expect BW-R10 at races, "rank 0", "rank 1"
 // at "// allocates its half" "// frees its half"
 __global__ void freed_before_the_peer_allocates(const __grid_constant__ FaultArguments args) {

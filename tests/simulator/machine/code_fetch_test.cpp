@@ -38,7 +38,7 @@ TEST(CodeFetch, WhatIsFetchedAheadForNothingTakesUpTheWay) {
   CodeFetch code(kRate);
   fetch(code, 0, kLine, 0);
   const Cycle lines = 1 + kRate.ahead_lines;
-  EXPECT_EQ(code.way_free(0), lines * 15);
+  EXPECT_EQ(code.link_free(0), lines * 15);
   // A jump from there waits for that, too.
   EXPECT_EQ(fetch(code, 100 * kLine, kLine, 20), lines * 15 + 60 + 20);
 }
@@ -68,7 +68,7 @@ TEST(CodeFetch, WhatComesFromFarBringsTheNextPart) {
 TEST(CodeFetch, TheLaunchBringsCodeNearWhileTheWayIsIdle) {
   CodeFetch idle(with_far_code()), busy(with_far_code());
   EXPECT_EQ(fetch(idle, 200 * kLine, kLine, 600), 680u);
-  busy.use_way(0, /*lines=*/40);  // 600 cycles
+  busy.use_link(0, /*lines=*/40);  // 600 cycles
   EXPECT_EQ(fetch(busy, 200 * kLine, kLine, 600), 920u);
 }
 
@@ -147,7 +147,7 @@ TEST(SmTimes, EachSchedulersWarpsFetchTheirOwnParametersByTheWayOfCode) {
   sm.is_first = true;
   sm.code = CodeFetch({.line_cycles = 20, .fetch_link_cycles = 15});
   const Cycle alone = times.constant_line_cycles;
-  const auto taken = static_cast<Cycle>(15 * times.constant_way_lines);
+  const auto taken = static_cast<Cycle>(15 * times.constant_link_lines);
   EXPECT_EQ(sm.constant_line(3, /*warp=*/0, 1000, times), 1000 + alone);
   // A warp of the same scheduler has it then; one of another waits until its turn is.
   EXPECT_EQ(sm.constant_line(3, /*warp=*/4, 1000, times), 1000 + alone);

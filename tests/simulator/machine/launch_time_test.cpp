@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "common/simulator/clock/free_places.hpp"
+#include "common/simulator/clock/free_slots.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 #include "common/simulator/isa/machine_description.hpp"
 
@@ -135,8 +135,7 @@ TEST(LaunchTime, CopiesComeLaterTheMoreIsRead) {
     return cycles(std::vector(clusters, steady(kL2, 25, 64)), capacity);
   };
   constexpr double kAlone = 64 * kInterval;
-  // Two that are slower by some part want so much less of it: u = v / 2, 1 / v = 1 + 0.1 u / (1 -
-  // u).
+  // A slower cluster asks for less per cycle: u = v / 2, 1 / v = 1 + 0.1 u / (1 - u).
   EXPECT_NEAR(cycles_of(1), kAlone * (1 + 0.1 / 3), 0.01 * kAlone);
   EXPECT_NEAR(cycles_of(2), kAlone * 1.09, 0.01 * kAlone);
   // Copies of a ring whose delay is less than their lead delay no cluster.
@@ -186,7 +185,7 @@ TEST(LaunchTime, CtasOfAnSmTakeTurns) {
   const std::vector two = {steady(kTensor, 1, 8), steady(kTensor, 1, 8)};
   EXPECT_NEAR(cycles(two, machine(2, 1)), 2 * 8 * kInterval, kStepError);
   EXPECT_NEAR(cycles({two[0], steady(kSlots, 4, 8)}, machine(2, 1)), 8 * kInterval, kStepError);
-  // On two SMs there is no contention.
+  // On two SMs they do not compete.
   EXPECT_NEAR(cycles(two, machine(2, 2)), 8 * kInterval, kStepError);
   // Three slots of four each: together half as many again as there are.
   EXPECT_NEAR(cycles({steady(kSlots, 3), steady(kSlots, 3)}, machine(2, 1)), 1.5 * 16 * kInterval,
@@ -270,9 +269,9 @@ TEST(LaunchTime, WhatTheL2CacheGivesDoesNotFallWithTheSmsClock) {
             launch_time(readers, capacity).cycles);
 }
 
-TEST(FreePlaces, TheGpcThatHasEnoughFirstIsTaken) {
+TEST(FreeSlots, TheGpcThatHasEnoughFirstIsTaken) {
   const std::vector<uint32_t> gpcs = {0, 1, 0, 1};
-  FreePlaces places(2, gpcs);
+  FreeSlots places(2, gpcs);
   EXPECT_FALSE(places.take());
   places.add({.at = 10, .place = 0});
   places.add({.at = 20, .place = 2});  // of the other GPC
@@ -287,9 +286,9 @@ TEST(FreePlaces, TheGpcThatHasEnoughFirstIsTaken) {
   EXPECT_FALSE(places.take());
 }
 
-TEST(FreePlaces, ACtaOfItsOwnTakesTheFirstOfAll) {
+TEST(FreeSlots, ACtaOfItsOwnTakesTheFirstOfAll) {
   const std::vector<uint32_t> gpcs = {0, 1};
-  FreePlaces places(1, gpcs);
+  FreeSlots places(1, gpcs);
   places.add({.at = 30, .place = 0});
   places.add({.at = 10, .place = 1});
   EXPECT_EQ(places.take()->front().place, 1u);

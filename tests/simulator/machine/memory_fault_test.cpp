@@ -148,14 +148,14 @@ TEST(MemoryFault, AddressesBelowFourGigabytesThatAreNoSharedMemory) {
   };
   expect_wild(0, "a null pointer");
   expect_wild(24, "a null pointer plus 24 bytes");
-  expect_wild(0x87654320, "0x87654320: there is no memory at this address");
-  expect_wild(0x00012344, "there is no memory at this address");
+  expect_wild(0x87654320, "0x87654320: no memory of the program is at this address");
+  expect_wild(0x00012344, "no memory of the program is at this address");
   // The first CTA rank that the cluster has not; the last word of the system's and the first after
   // the kernel's shared memory.
-  expect_wild(0x01000400, "there is no memory at this address");
+  expect_wild(0x01000400, "no memory of the program is at this address");
   expect_wild(1020, "a null pointer plus 1020 bytes");
   expect_wild(1024 + 64, "a null pointer plus 1088 bytes");
-  expect_wild(4096, "there is no memory at this address");
+  expect_wild(4096, "no memory of the program is at this address");
 }
 
 TEST(MemoryFault, CudasErrors) {

@@ -128,7 +128,7 @@ TEST(Tcgen05Alloc, ACtaWaitsForAnotherOfItsSm) {
 
 TEST(Tcgen05Alloc, CtasOfAnSmThatWaitForEachOtherAreADeadlock) {
   expect_fault(FaultKind::deadlock,
-               {"tcgen05.alloc", "share its 512 columns", "two CTAs wait crosswise",
+               {"tcgen05.alloc", "share its 512 columns", "two CTAs wait for each other",
                 "are held by this CTA itself, allocated by its warp 0 at test.ptx:",
                 "which waits for columns that this one holds", "with one tcgen05.alloc"},
                [] {
@@ -172,7 +172,7 @@ TEST(Tcgen05Alloc, ClustersThatWaitForEachOtherAcrossSms) {
       alloc("slot", 512) +
       "  barrier.cluster.arrive;\n  barrier.cluster.wait;\n  ld.shared.b32 %r0, [slot];\n" +
       dealloc("%r0", 512) + "DONE:\n";
-  expect_fault(FaultKind::deadlock, {"tcgen05.alloc", "two clusters wait crosswise"},
+  expect_fault(FaultKind::deadlock, {"tcgen05.alloc", "two clusters wait for each other"},
                [&] { (void)run(body, grid(4, 64, 2), settings); });
 }
 
@@ -243,7 +243,7 @@ TEST(Tcgen05AllocFaults, TwoKindsOfCtaGroup) {
 }
 
 TEST(Tcgen05AllocFaults, AGroupOfTwoWithoutAPair) {
-  expect_contract({"cta_group::2 needs a CTA pair", "1 CTA(s)"},
+  expect_contract({"cta_group::2 needs a CTA pair", "has 1 CTA"},
                   "  @%p1 bra DONE;\n" + alloc("slot", 32, 2) + "DONE:\n");
 }
 

@@ -116,10 +116,10 @@ cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* conf
 
 cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
   // A report of this launch follows the warnings that it has let pass.
-  struct Told {
+  struct WarningsAtExit {
     Device& device;
-    ~Told() { show_warnings(device.warnings()); }
-  } const told{runtime.device()};
+    ~WarningsAtExit() { show_warnings(device.warnings()); }
+  } const warnings_at_exit{runtime.device()};
   LaunchOptions options;
   const cudaError_t attributes_error = read_attributes(operation, options);
   if (attributes_error != cudaSuccess) return attributes_error;

@@ -57,7 +57,7 @@ class Words {
     return kernel_.module().ptx().describe_place(kernel_.source(*step.origin.instruction));
   }
 
-  [[nodiscard]] std::string who(const Step& step) const {
+  [[nodiscard]] std::string actor_text(const Step& step) const {
     std::string text = has_ranks_ ? fmt::format("CTA rank {} ", step.origin.cta_rank) : "";
     text += fmt::format("warp {}", step.origin.warp);
     if (lanes_apart_ && !step.later && step.origin.lanes != kAllLanes)
@@ -69,7 +69,7 @@ class Words {
     return text;
   }
 
-  [[nodiscard]] std::string deed(const Step& step) const {
+  [[nodiscard]] std::string operation_text(const Step& step) const {
     const std::string& name = program_.objects[step.object].name;
     switch (step.action) {
       case Action::join:
@@ -96,8 +96,8 @@ class Words {
   }
 
   [[nodiscard]] std::string row(size_t number, const Step& step, const BarrierState& after) const {
-    std::string text =
-        fmt::format("{:>5}  {:<28}  {:<22}  {}", number, who(step), place(step), deed(step));
+    std::string text = fmt::format("{:>5}  {:<28}  {:<22}  {}", number, actor_text(step),
+                                   place(step), operation_text(step));
     if (step.action != Action::join && program_.objects[step.object].is_mbarrier)
       text += fmt::format("; phase {}, pending {} of {}, tx-count {}", after.phase, after.pending,
                           after.expected, after.tx_bytes);
@@ -199,8 +199,8 @@ Report report_of(const Kernel& kernel, const SyncProgram& program, bool has_rank
                                : "which is too late, or too early, for:");
   for (const uint32_t index : found.waiting) {
     const Step& step = program.steps[index];
-    report.details.push_back(
-        fmt::format("  {} at {}: {}", words.who(step), words.place(step), words.deed(step)));
+    report.details.push_back(fmt::format("  {} at {}: {}", words.actor_text(step),
+                                         words.place(step), words.operation_text(step)));
   }
   return report;
 }
@@ -217,7 +217,7 @@ std::unique_ptr<ExplorationWatch> ExplorationWatch::from_environment() {
         .code = FaultCode::setting_invalid,
         .what = std::string("the environment variable BW_SIM_EXPLORE is \"") + text +
                 "\", which is not a number of states",
-        .fix = "set it to how many states shall be explored at most, as 1000000, or unset it"});
+        .fix = "set it to the largest number of states to explore, such as 1000000, or unset it"});
   const char* const lanes = std::getenv("BW_SIM_EXPLORE_LANES");
   const std::string_view apart = lanes == nullptr ? "" : lanes;
   if (apart != "" && apart != "0" && apart != "1")

@@ -159,7 +159,7 @@ void Detector::touch_lanes(const Origin& origin, uint32_t cta_rank, Touch& touch
 }
 
 void Detector::on_access(const AccessEvent& event) {
-  tell_parts(EventKind::access, &Observer::on_access, event);
+  notify_parts(EventKind::access, &Observer::on_access, event);
   if (event.space == AddressSpace::global || event.space == AddressSpace::local ||
       event.space == AddressSpace::param || event.space == AddressSpace::constant)
     return;
@@ -242,7 +242,7 @@ void Detector::synchronise(const AccessEvent& event, uint32_t cta_rank, LaneMask
 
 void Detector::on_cta(const CtaEvent& event) {
   if (!event.starts) check_end(event.cta);
-  tell_parts(EventKind::cta, &Observer::on_cta, event);
+  notify_parts(EventKind::cta, &Observer::on_cta, event);
 }
 
 void Detector::check_end(const Cta& cta) {

@@ -168,7 +168,7 @@ class Detector final : public Observer {
   void copy_issued(const CopyEvent& event);
   void cp_async_issued(const CopyEvent& event);
   template <class Callback, class Event>
-  void tell_parts(EventKind kind, Callback callback, const Event& event) {
+  void notify_parts(EventKind kind, Callback callback, const Event& event) {
     for (const auto& part : parts_)
       if ((part->wants() & event_kinds(kind)) != 0) ((*part).*callback)(event);
   }

@@ -174,7 +174,7 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
     case Operation::increment_pending:
       break;
   }
-  tell_parts(EventKind::mbarrier, &Observer::on_mbarrier, event);
+  notify_parts(EventKind::mbarrier, &Observer::on_mbarrier, event);
 }
 
 void Detector::on_barrier(const BarrierEvent& event) {
@@ -214,7 +214,7 @@ void Detector::on_barrier(const BarrierEvent& event) {
       if (event.waits) barrier.waiters.push_back(event.origin);
     }
   }
-  tell_parts(EventKind::barrier, &Observer::on_barrier, event);
+  notify_parts(EventKind::barrier, &Observer::on_barrier, event);
 }
 
 }  // namespace bw::sim::races

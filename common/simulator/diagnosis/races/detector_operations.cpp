@@ -109,7 +109,7 @@ void Detector::on_copy(const CopyEvent& event) {
       for (const CopySignal& signal : event.copy.signals)
         if (Barrier* const barrier = state_->barrier(signal.cta_rank, signal.offset_bytes))
           barrier->pending.complete(agents->writes);
-  tell_parts(EventKind::copy, &Observer::on_copy, event);
+  notify_parts(EventKind::copy, &Observer::on_copy, event);
   if (event.stage == CopyEvent::Stage::landed) state_->copies.erase(event.copy.id);
 }
 
@@ -120,7 +120,7 @@ void Detector::on_tensor_core(const TensorCoreEvent& event) {
     operate(agent_touch(event.origin, agent, Proxy::async, false, operation_name(event.origin)),
             event.read_rows.empty() ? event.reads : event.read_rows);
   }
-  tell_parts(EventKind::tensor_core, &Observer::on_tensor_core, event);
+  notify_parts(EventKind::tensor_core, &Observer::on_tensor_core, event);
 }
 
 void Detector::on_tensor_memory(const TensorMemoryEvent& event) {
@@ -141,7 +141,7 @@ void Detector::on_tensor_memory(const TensorMemoryEvent& event) {
     shadow.add(event.shared_offset_bytes, kAddressWordBytes, touch);
     threads_.meet(event.origin);
   }
-  tell_parts(EventKind::tensor_memory, &Observer::on_tensor_memory, event);
+  notify_parts(EventKind::tensor_memory, &Observer::on_tensor_memory, event);
 }
 
 }  // namespace bw::sim::races

@@ -66,7 +66,7 @@ void Detector::on_group(const GroupEvent& event) {
       break;
     }
   }
-  tell_parts(EventKind::group, &Observer::on_group, event);
+  notify_parts(EventKind::group, &Observer::on_group, event);
 }
 
 void Detector::on_fence(const FenceEvent& event) {
@@ -97,7 +97,7 @@ void Detector::on_fence(const FenceEvent& event) {
     case FenceKind::tcgen05_after_thread_sync:
       break;
   }
-  tell_parts(EventKind::fence, &Observer::on_fence, event);
+  notify_parts(EventKind::fence, &Observer::on_fence, event);
 }
 
 void Detector::on_order(const OrderEvent& event) {
@@ -185,7 +185,7 @@ void Detector::on_order(const OrderEvent& event) {
     case Operation::wgmma_fence:
       break;
   }
-  tell_parts(EventKind::order, &Observer::on_order, event);
+  notify_parts(EventKind::order, &Observer::on_order, event);
 }
 
 }  // namespace bw::sim::races

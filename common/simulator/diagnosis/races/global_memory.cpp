@@ -200,7 +200,7 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
   // red reads for itself alone.
   const InstructionForm& form = detector_.cluster().kernel().form(*event.origin.instruction);
   const bool learns = reads && (form.memory != Memory::update || form.destinations != 0);
-  const Party self = party(event.origin);
+  const ThreadPosition self = party(event.origin);
   std::vector<Released> released;
   for (const int lane : lanes_of(lanes)) {
     const Origin origin = with_lanes(event.origin, lane_bit(lane));
@@ -260,7 +260,7 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
     return;
   }
   if (event.kind != FenceKind::thread) return;
-  const Party self = party(event.origin);
+  const ThreadPosition self = party(event.origin);
   // membar.gl is the fence of the GPU, membar.sys that of the system.
   const MemoryScope scope =
       instruction.scope == MemoryScope::unspecified ? MemoryScope::gpu : instruction.scope;
@@ -287,7 +287,8 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
   }
 }
 
-void GlobalRaces::synchronise_fence_sc(const Origin& origin, const Party& self, MemoryScope scope) {
+void GlobalRaces::synchronise_fence_sc(const Origin& origin, const ThreadPosition& self,
+                                       MemoryScope scope) {
   // No memory has this address.
   constexpr Location kOrder = Location::global(0);
   Threads& threads = detector_.threads();

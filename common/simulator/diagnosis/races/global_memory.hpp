@@ -52,12 +52,12 @@ class GlobalRaces final : public Observer {
   void order(const AccessEvent& event, LaneMask lanes, const Strength& strength);
   /// All fence.sc follow each other in one order, and each synchronises with the later ones (PTX
   /// ISA, "Fence-SC"), as atomics on one location would.
-  void synchronise_fence_sc(const Origin& origin, const Party& self, MemoryScope scope);
+  void synchronise_fence_sc(const Origin& origin, const ThreadPosition& self, MemoryScope scope);
   /// cp.async reads through its threads.
   void read_by_threads(const CopyEvent& event);
   void check_map(const CopyEvent& event, const Agent& agent);
   void found(const Conflict& conflict, const Touch& touch, const LaneGroup* group);
-  [[nodiscard]] Party party(const Origin& origin) const {
+  [[nodiscard]] ThreadPosition party(const Origin& origin) const {
     return {cluster_index_, origin.cta_rank};
   }
   [[nodiscard]] ThreadOrder& thread(const Origin& origin, int lane);

@@ -66,16 +66,16 @@ void Handover::acquire(Threads& threads, const Origin& origin, Semantics semanti
       if (semantics.is_relaxed()) group.relaxed.join(wide_);
     }
     own.join(completed_);
-    // Whatever the order and the scope: that the operations are over has been told.
+    // The operations are known to be over, whatever the order and the scope.
     VectorClock& performed = group.view.performed;
-    const auto tell_over = [&](const View& view) {
+    const auto join_performed = [&](const View& view) {
       performed.join_chains(view.generic);
       performed.join_chains(view.performed);
     };
     for (const auto& [rank, view] : by_cta_)
-      if (rank != origin.cta_rank || semantics.is_relaxed()) tell_over(view);
-    tell_over(relaxed_);
-    if (semantics.is_relaxed()) tell_over(completed_);
+      if (rank != origin.cta_rank || semantics.is_relaxed()) join_performed(view);
+    join_performed(relaxed_);
+    if (semantics.is_relaxed()) join_performed(completed_);
     group.relaxed.join(relaxed_);
   });
   if (tensor != nullptr) tensor->acquired(origin, tensor_);

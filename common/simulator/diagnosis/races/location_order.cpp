@@ -24,12 +24,12 @@ void LocationTable::write(Location location, bool is_atomic, std::span<const Rel
 }
 
 void LocationTable::add(LocationState& state, const Released& one) {
-  const auto of_party = [&](const Party& party) {
+  const auto of_party = [&](const ThreadPosition& party) {
     return std::find_if(state.released.begin(), state.released.end(), [&](const Released& other) {
       return other.from == party && other.scope == one.scope;
     });
   };
-  constexpr Party kMany{kManyClusters, 0};
+  constexpr ThreadPosition kMany{kManyClusters, 0};
   const bool is_wide = one.scope >= MemoryScope::gpu;
   if (const auto many = of_party(kMany); is_wide && many != state.released.end()) {
     auto view = std::make_shared<View>(*many->view);
@@ -59,7 +59,7 @@ void ThreadOrder::release_fence(MemoryScope scope, const SharedView& view) {
   fenced_.push_back({scope, view});
 }
 
-void ThreadOrder::collect_released(const Party& self, MemoryScope write_scope,
+void ThreadOrder::collect_released(const ThreadPosition& self, MemoryScope write_scope,
                                    std::vector<Released>& out) const {
   for (const Fenced& fenced : fenced_)
     out.push_back({self, std::min(fenced.scope, write_scope), fenced.view});

@@ -22,16 +22,16 @@
 
 namespace bw::sim::races {
 
-/// Where a thread runs, as far as scopes tell.
-struct Party {
+/// The position of a thread, as far as scopes distinguish it.
+struct ThreadPosition {
   uint64_t cluster = 0;   ///< index in the grid
   uint16_t cta_rank = 0;  ///< in the cluster
-  friend bool operator==(const Party&, const Party&) = default;
+  friend bool operator==(const ThreadPosition&, const ThreadPosition&) = default;
 };
 
 /// Whether two operations' scopes contain each other's thread.
-[[nodiscard]] constexpr bool scopes_meet(const Party& a, MemoryScope a_scope, const Party& b,
-                                         MemoryScope b_scope) {
+[[nodiscard]] constexpr bool scopes_meet(const ThreadPosition& a, MemoryScope a_scope,
+                                         const ThreadPosition& b, MemoryScope b_scope) {
   if (a == b) return true;
   const MemoryScope needed = a.cluster == b.cluster ? MemoryScope::cluster : MemoryScope::gpu;
   return a_scope >= needed && b_scope >= needed;
@@ -43,7 +43,7 @@ inline constexpr uint64_t kManyClusters = ~uint64_t{0};
 
 /// What a thread has handed on by a strong write.
 struct Released {
-  Party from{};                                  ///< who
+  ThreadPosition from{};                         ///< who
   MemoryScope scope = MemoryScope::unspecified;  ///< how far it reaches
   SharedView view;                               ///< what they knew, in their cluster's numbers
 };
@@ -109,7 +109,7 @@ class ThreadOrder {
   /// A fence that releases: what the thread knows will go with its strong writes from now on.
   void release_fence(MemoryScope scope, const SharedView& view);
   /// What a strong write that does not release itself hands on, by the fences before it.
-  void collect_released(const Party& self, MemoryScope write_scope,
+  void collect_released(const ThreadPosition& self, MemoryScope write_scope,
                         std::vector<Released>& out) const;
   /// A strong read that does not acquire: what it has found waits for a fence.
   void keep(Location location, const Released& found, MemoryScope read_scope);
@@ -126,7 +126,7 @@ class ThreadOrder {
   /// A fence that acquires: calls learn(Released, whether the fence reaches it) for what strong
   /// reads have found.
   template <class Learn>
-  void acquire_fence(const Party& self, MemoryScope scope, Learn&& learn) const {
+  void acquire_fence(const ThreadPosition& self, MemoryScope scope, Learn&& learn) const {
     for (const Kept& kept : kept_)
       learn(kept.released, scopes_meet(self, scope, kept.released.from, kept.released.scope));
   }
@@ -143,7 +143,7 @@ class ThreadOrder {
   };
   struct Acquired {
     Location location;
-    Party from;
+    ThreadPosition from;
     MemoryScope scope = MemoryScope::unspecified;
     SharedView view;
   };

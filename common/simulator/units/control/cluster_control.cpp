@@ -93,10 +93,10 @@ void bind_getctarank(Binder& binder) {
 template <OrderEvent::Operation operation>
 Flow depend_on_grid(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.cluster->observed(EventKind::order))
-    strand.cluster->tell(&Observer::on_order,
-                         OrderEvent{.operation = operation,
-                                    .origin = strand.origin(instruction, active),
-                                    .cycle = strand.time});
+    strand.cluster->notify(&Observer::on_order,
+                           OrderEvent{.operation = operation,
+                                      .origin = strand.origin(instruction, active),
+                                      .cycle = strand.time});
   return Flow::next;
 }
 

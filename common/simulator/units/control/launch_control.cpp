@@ -68,7 +68,7 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
     event.cta_rank = static_cast<uint16_t>(cta.rank);
     event.offset_bytes = mbarrier_offset;
     event.address = response_offset;
-    strand.cluster->tell(&Observer::on_order, event);
+    strand.cluster->notify(&Observer::on_order, event);
   }
   units_of(cta).mbarriers.complete_tx(
       {mbarrier_offset, now, strand, instruction, lane, operation_id}, kResponseBytes);
@@ -100,7 +100,7 @@ void request(Strand& strand, const Instruction& instruction, int lane) {
     event.offset_bytes = barrier.offset_bytes;
     event.address = response.offset_bytes;
     event.ranks = (instruction.flags & kMulticast) != 0 ? (1u << cluster.size()) - 1 : 1u << rank;
-    cluster.tell(&Observer::on_order, event);
+    cluster.notify(&Observer::on_order, event);
   }
   cluster.in_global_order(
       strand.time, costs::kLaunchControlResponse,

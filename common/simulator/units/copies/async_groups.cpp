@@ -114,18 +114,18 @@ void AsyncGroups::when_complete(uint32_t thread, Cycle now, Action action) {
   state.watchers.push_back({state.next_operation, state.incomplete, std::move(action)});
 }
 
-void tell_group_commit(const Strand& strand, const Instruction& instruction,
-                       GroupEvent::Unit unit) {
+void notify_group_commit(const Strand& strand, const Instruction& instruction,
+                         GroupEvent::Unit unit) {
   if (!strand.cluster->observed(EventKind::group)) return;
   GroupEvent event;
   event.unit = unit;
   event.origin = strand.origin(instruction);
   event.cycle = strand.time;
-  strand.cluster->tell(&Observer::on_group, event);
+  strand.cluster->notify(&Observer::on_group, event);
 }
 
-Flow tell_group_wait(const Strand& strand, const Instruction& instruction, GroupEvent::Unit unit,
-                     uint32_t allowed, AsyncGroups::Stage stage, Flow flow) {
+Flow notify_group_wait(const Strand& strand, const Instruction& instruction, GroupEvent::Unit unit,
+                       uint32_t allowed, AsyncGroups::Stage stage, Flow flow) {
   if (flow != Flow::next || !strand.cluster->observed(EventKind::group)) return flow;
   GroupEvent event;
   event.unit = unit;
@@ -134,7 +134,7 @@ Flow tell_group_wait(const Strand& strand, const Instruction& instruction, Group
   event.cycle = strand.time;
   event.allowed = allowed;
   event.read_only = stage == AsyncGroups::Stage::read;
-  strand.cluster->tell(&Observer::on_group, event);
+  strand.cluster->notify(&Observer::on_group, event);
   return flow;
 }
 

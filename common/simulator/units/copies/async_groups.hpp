@@ -90,9 +90,10 @@ class AsyncGroups {
 // For observers.
 
 /// The lanes that execute `instruction` have committed their groups.
-void tell_group_commit(const Strand& strand, const Instruction& instruction, GroupEvent::Unit unit);
+void notify_group_commit(const Strand& strand, const Instruction& instruction,
+                         GroupEvent::Unit unit);
 /// A wait for groups has ended with `flow`, which is handed through: it passes or blocks.
-Flow tell_group_wait(const Strand& strand, const Instruction& instruction, GroupEvent::Unit unit,
-                     uint32_t allowed, AsyncGroups::Stage stage, Flow flow);
+Flow notify_group_wait(const Strand& strand, const Instruction& instruction, GroupEvent::Unit unit,
+                       uint32_t allowed, AsyncGroups::Stage stage, Flow flow);
 
 }  // namespace bw::sim

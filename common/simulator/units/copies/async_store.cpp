@@ -109,9 +109,10 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
       copy->bytes = bytes;
       copy->destinations = {{AddressSpace::shared_cta, rank, place.offset_bytes, bytes}};
       copy->signals = {{rank, barrier.offset_bytes, bytes}};
-      strand.cluster->tell(&Observer::on_copy, CopyEvent{CopyEvent::Stage::issued,
-                                                         strand.origin(instruction, lane_bit(lane)),
-                                                         strand.time, *copy});
+      strand.cluster->notify(
+          &Observer::on_copy,
+          CopyEvent{CopyEvent::Stage::issued, strand.origin(instruction, lane_bit(lane)),
+                    strand.time, *copy});
     }
     strand.cluster->at(arrival, [site, &form, message, place, barrier, bytes, copy](Cycle now) {
       const Strand& sender = site.strand;
@@ -119,9 +120,9 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
       deliver(form, message, place.cta->shared.data() + place.offset_bytes, false);
       sender.cluster->note_progress();
       if (copy != nullptr)
-        sender.cluster->tell(&Observer::on_copy,
-                             CopyEvent{CopyEvent::Stage::landed,
-                                       sender.origin(site.instruction, site.lanes), now, *copy});
+        sender.cluster->notify(&Observer::on_copy,
+                               CopyEvent{CopyEvent::Stage::landed,
+                                         sender.origin(site.instruction, site.lanes), now, *copy});
       units_of(*place.cta)
           .mbarriers.complete_tx({barrier.offset_bytes, now, sender, site.instruction, site.lanes,
                                   copy != nullptr ? copy->id : kNoOperation},
@@ -150,9 +151,9 @@ Flow send_to_global(Strand& strand, const Instruction& instruction, LaneMask act
       deliver(form, message, memory, true);
       LaneAddresses addresses{};
       addresses[static_cast<size_t>(lowest_lane(site.lanes))] = address;
-      tell_access(site.strand, site.instruction, site.lanes, AddressSpace::global,
-                  form.reduces ? Access::read_write : Access::write, true, form.element_bytes,
-                  addresses);
+      notify_access(site.strand, site.instruction, site.lanes, AddressSpace::global,
+                    form.reduces ? Access::read_write : Access::write, true, form.element_bytes,
+                    addresses);
       site.strand.cluster->note_progress();
     };
     if (strand.cluster->grid().lockstep())

@@ -201,7 +201,7 @@ Flow commit_bulk_group(Strand& strand, const Instruction& instruction, LaneMask 
   for (const int lane : lanes_of(active)) {
     units_of(strand).bulk_groups.commit(strand.thread_index(lane));
   }
-  tell_group_commit(strand, instruction, GroupEvent::Unit::bulk);
+  notify_group_commit(strand, instruction, GroupEvent::Unit::bulk);
   return Flow::next;
 }
 
@@ -211,7 +211,7 @@ Flow wait_bulk_group(Strand& strand, const Instruction& instruction, LaneMask ac
   const Flow flow = units_of(strand).bulk_groups.wait(strand, active, allowed, stage);
   if (flow == Flow::next && allowed == 0)
     units_of(*strand.cluster).tensor_maps.end_reading(strand, active);
-  return tell_group_wait(strand, instruction, GroupEvent::Unit::bulk, allowed, stage, flow);
+  return notify_group_wait(strand, instruction, GroupEvent::Unit::bulk, allowed, stage, flow);
 }
 
 // Binding.

@@ -160,9 +160,9 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
                      kMbarrierObjectBytes, kMbarrierObjectBytes);
   if (pair && strand.cluster->size() % 2 != 0)
     site.fault({.code = FaultCode::no_cta_pair,
-                .what = fmt::format(".cta_group::2 in a cluster of {} CTA(s), which has no pairs",
-                                    strand.cluster->size()),
-                .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
+                .what = fmt::format(".cta_group::2 in a cluster of {}, which has no pairs",
+                                    counted(strand.cluster->size(), "CTA")),
+                .rule = "a CTA pair is two CTAs whose ranks differ in bit 0 only",
                 .fix = "launch with an even cluster size"});
   check_mbarrier_place(strand, instruction, lane, *data.cta, *barrier.cta, target.cta_group);
 

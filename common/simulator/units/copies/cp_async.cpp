@@ -128,8 +128,9 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
   in_flight->origin = strand.origin(instruction, active);
   if (strand.cluster->observed(EventKind::copy)) {
     in_flight->description = describe(*in_flight, *cta);
-    strand.cluster->tell(&Observer::on_copy, CopyEvent{CopyEvent::Stage::issued, in_flight->origin,
-                                                       strand.time, *in_flight->description});
+    strand.cluster->notify(&Observer::on_copy,
+                           CopyEvent{CopyEvent::Stage::issued, in_flight->origin, strand.time,
+                                     *in_flight->description});
   }
   const Cycle issued = strand.time;
   const Cycle latency = latency_of(strand, form, *in_flight, active);
@@ -148,8 +149,9 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
                      .hardware_accepts = true};
       });
     if (in_flight->description != nullptr)
-      cta->cluster->tell(&Observer::on_copy, CopyEvent{CopyEvent::Stage::landed, in_flight->origin,
-                                                       now, *in_flight->description});
+      cta->cluster->notify(
+          &Observer::on_copy,
+          CopyEvent{CopyEvent::Stage::landed, in_flight->origin, now, *in_flight->description});
     for (int i = 0; i < in_flight->count; ++i) {
       const InFlight::Copy& done = in_flight->copies[static_cast<size_t>(i)];
       if (done.source != nullptr) std::memcpy(done.destination, done.source, done.source_bytes);
@@ -170,14 +172,14 @@ void commit_lanes(Strand& strand, LaneMask active) {
 
 Flow commit_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   commit_lanes(strand, active);
-  tell_group_commit(strand, instruction, GroupEvent::Unit::cp_async);
+  notify_group_commit(strand, instruction, GroupEvent::Unit::cp_async);
   return Flow::next;
 }
 
 Flow wait_for(Strand& strand, const Instruction& instruction, LaneMask active, uint32_t allowed) {
   constexpr AsyncGroups::Stage kStage = AsyncGroups::Stage::write;
   const Flow flow = units_of(strand).cp_async_groups.wait(strand, active, allowed, kStage);
-  return tell_group_wait(strand, instruction, GroupEvent::Unit::cp_async, allowed, kStage, flow);
+  return notify_group_wait(strand, instruction, GroupEvent::Unit::cp_async, allowed, kStage, flow);
 }
 
 Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -212,7 +214,7 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
       event.id = id = strand.cluster->next_operation();
       event.cta_rank = static_cast<uint16_t>(place.cta->rank);
       event.offset_bytes = place.offset_bytes;
-      strand.cluster->tell(&Observer::on_order, event);
+      strand.cluster->notify(&Observer::on_order, event);
     }
     units_of(strand).cp_async_groups.when_complete(
         strand.thread_index(lane), strand.time,

@@ -210,7 +210,7 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
              .what = fmt::format("a store to coordinate {} (operand {}) of {}", coordinates[i], i,
                                  map.describe()),
              .rule = "the coordinates of a store are not negative",
-             .fix = "start the box inside of the tensor; only its end may stick out",
+             .fix = "start the box inside the tensor; only its end may be outside",
              .section = "Restriction on Tensor Copy instructions"});
   if (form.im2col == Im2colMode::none) return TensorBox(map, coordinates, form.gathered);
   if (form.im2col > Im2colMode::all)
@@ -262,7 +262,7 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
         {.code = FaultCode::tensor_map_memory,
          .what = what + (freed != nullptr
                              ? "in memory that has been freed: it was " + freed->description
-                             : "where there is no device memory"),
+                             : "which are not in device memory"),
          .rule = "the tensor map describes existing memory",
          .fix =
              "check the address, extents and strides given to cuTensorMapEncodeTiled, and that the "

@@ -59,8 +59,8 @@ Flow replace(Strand& strand, const Instruction& instruction, LaneMask active) {
       units_of(*strand.cluster).tensor_maps.change(site, address);
     LaneAddresses addresses{};
     addresses[static_cast<size_t>(lane)] = address;
-    tell_access(strand, instruction, lane_bit(lane), form.space, Access::read_write, false,
-                kTensorMapBytes, addresses);
+    notify_access(strand, instruction, lane_bit(lane), form.space, Access::read_write, false,
+                  kTensorMapBytes, addresses);
   }
   strand.cluster->note_progress();
   return Flow::next;
@@ -92,15 +92,15 @@ Flow copy_and_fence(Strand& strand, const Instruction& instruction, LaneMask act
   maps.fence(destination);
   LaneAddresses addresses{};
   addresses[static_cast<size_t>(lane)] = source;
-  tell_access(strand, instruction, lane_bit(lane), AddressSpace::shared_cta, Access::read, false,
-              kTensorMapBytes, addresses);
+  notify_access(strand, instruction, lane_bit(lane), AddressSpace::shared_cta, Access::read, false,
+                kTensorMapBytes, addresses);
   addresses[static_cast<size_t>(lane)] = destination;
-  tell_access(strand, instruction, lane_bit(lane), AddressSpace::global, Access::write, false,
-              kTensorMapBytes, addresses);
+  notify_access(strand, instruction, lane_bit(lane), AddressSpace::global, Access::write, false,
+                kTensorMapBytes, addresses);
   if (strand.cluster->observed(EventKind::fence))
-    strand.cluster->tell(&Observer::on_fence,
-                         FenceEvent{FenceKind::proxy_tensormap, strand.origin(instruction),
-                                    strand.time, destination});
+    strand.cluster->notify(&Observer::on_fence,
+                           FenceEvent{FenceKind::proxy_tensormap, strand.origin(instruction),
+                                      strand.time, destination});
   strand.cluster->note_progress();
   return Flow::next;
 }

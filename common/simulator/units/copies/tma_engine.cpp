@@ -33,10 +33,10 @@ void check_alive(const Cta* cta, const Site& site, const char* role, const char*
   site.fault_at_isa(FaultCode::copy_outlives_cta, fault);
 }
 
-void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage, const Site& site,
-          Cycle now) {
+void notify(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage, const Site& site,
+            Cycle now) {
   if (copy == nullptr) return;
-  site.strand.cluster->tell(
+  site.strand.cluster->notify(
       &Observer::on_copy,
       CopyEvent{stage, site.strand.origin(site.instruction, site.lanes), now, *copy});
 }
@@ -67,7 +67,7 @@ Cycle TmaEngine::load_latency(const TmaLoad& load, Cycle now) {
 
 void TmaEngine::load(TmaLoad load, Cycle now) {
   const Cycle latency = load_latency(load, now);
-  tell(load.description, CopyEvent::Stage::issued, load.site, now);
+  notify(load.description, CopyEvent::Stage::issued, load.site, now);
   auto shared = std::make_shared<TmaLoad>(std::move(load));
   const bool counts = cta_.cluster->costs().has_model() && shared->source == nullptr;
   cta_.cluster->after(now, latency, [shared, asked = counts ? now : kNever](Cycle at) {
@@ -86,7 +86,7 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
     }
     done.move(windows);
     end_map(done.tensor_map, done.site);
-    tell(done.description, CopyEvent::Stage::landed, done.site, at);
+    notify(done.description, CopyEvent::Stage::landed, done.site, at);
     done.destinations.front()->cluster->note_progress();
     for (const TmaLoad::Signal& signal : done.signals) {
       check_alive(signal.cta, done.site, "holds its mbarrier", kFix);
@@ -105,7 +105,7 @@ void TmaEngine::store(TmaStore store, Cycle now) {
     TmaStore store;
     std::vector<std::byte> staged;
   };
-  tell(store.description, CopyEvent::Stage::issued, store.site, now);
+  notify(store.description, CopyEvent::Stage::issued, store.site, now);
   auto in_flight = std::make_shared<InFlight>(InFlight{std::move(store), {}});
   Cta* const cta = &cta_;
   cta_.cluster->after(now, latency, [in_flight, cta](Cycle read_time) {
@@ -113,14 +113,14 @@ void TmaEngine::store(TmaStore store, Cycle now) {
                 "wait for the copy before the exit: cp.async.bulk.commit_group, then "
                 "cp.async.bulk.wait_group.read 0 in the issuing thread");
     in_flight->store.read(cta->shared.data(), in_flight->staged);
-    tell(in_flight->store.description, CopyEvent::Stage::read, in_flight->store.site, read_time);
+    notify(in_flight->store.description, CopyEvent::Stage::read, in_flight->store.site, read_time);
     for (const AsyncGroups::Ticket& ticket : in_flight->store.tickets)
       units_of(*cta).bulk_groups.finish(ticket, AsyncGroups::Stage::read, read_time);
     Action write = [in_flight, cta](Cycle write_time) {
       in_flight->store.write(in_flight->staged);
       end_map(in_flight->store.tensor_map, in_flight->store.site);
-      tell(in_flight->store.description, CopyEvent::Stage::landed, in_flight->store.site,
-           write_time);
+      notify(in_flight->store.description, CopyEvent::Stage::landed, in_flight->store.site,
+             write_time);
       for (const AsyncGroups::Ticket& ticket : in_flight->store.tickets)
         units_of(*cta).bulk_groups.finish(ticket, AsyncGroups::Stage::write, write_time);
     };

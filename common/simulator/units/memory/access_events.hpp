@@ -13,13 +13,13 @@ namespace bw::sim {
 using LaneAddresses = std::array<uint64_t, kWarpLanes>;
 
 /// `lanes` access `bytes` bytes each at their addresses, which `space` interprets.
-inline void tell_access(const Strand& strand, const Instruction& instruction, LaneMask lanes,
-                        AddressSpace space, Access access, bool atomic, size_t bytes,
-                        const LaneAddresses& addresses) {
+inline void notify_access(const Strand& strand, const Instruction& instruction, LaneMask lanes,
+                          AddressSpace space, Access access, bool atomic, size_t bytes,
+                          const LaneAddresses& addresses) {
   if (!strand.cluster->observed(EventKind::access)) return;
-  strand.cluster->tell(&Observer::on_access,
-                       AccessEvent{strand.origin(instruction, lanes), strand.time, space, access,
-                                   atomic, static_cast<uint32_t>(bytes), addresses});
+  strand.cluster->notify(&Observer::on_access,
+                         AccessEvent{strand.origin(instruction, lanes), strand.time, space, access,
+                                     atomic, static_cast<uint32_t>(bytes), addresses});
 }
 
 }  // namespace bw::sim

@@ -101,8 +101,8 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
   timed_access::atomic(
       strand, all_in_global ? timed_access::Place::global : timed_access::Place::shared,
       {.active = active, .bytes = static_cast<uint32_t>(bytes), .own = places}, detail.has_result);
-  tell_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
-              addresses);
+  notify_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
+                addresses);
   strand.warp->last_acquire = strand.time;
   // Trying in vain to take a lock changes nothing.
   if (changes) strand.cluster->note_progress();

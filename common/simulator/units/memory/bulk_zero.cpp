@@ -43,7 +43,8 @@ Flow fill(Strand& strand, const Instruction& instruction, LaneMask active) {
     std::memset(resolve(site, space, address, bytes, kGranuleBytes, Access::write), 0, bytes);
     LaneAddresses addresses{};
     addresses[static_cast<size_t>(lane)] = address;
-    tell_access(strand, instruction, lane_bit(lane), space, Access::write, false, bytes, addresses);
+    notify_access(strand, instruction, lane_bit(lane), space, Access::write, false, bytes,
+                  addresses);
   }
   strand.cluster->note_progress();
   return Flow::next;

@@ -206,7 +206,7 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
     check_contents(strand, instruction, active, bytes, access, {first, span}, out);
   if (access == Access::write && (space == AddressSpace::global || space == AddressSpace::generic))
     check_maps(strand, instruction, active, bytes, addresses);
-  tell_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
+  notify_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
   return space;
 }
 
@@ -397,7 +397,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   if (strand.cluster->observed(EventKind::access)) {
     LaneAddresses addresses;
     addresses.fill(address);
-    tell_access(strand, instruction, active, detail.space, Access::read, false, bytes, addresses);
+    notify_access(strand, instruction, active, detail.space, Access::read, false, bytes, addresses);
   }
   if (detail.space == AddressSpace::shared_cta) {
     check_contents(strand, instruction, active, bytes, Access::read, {from, bytes}, all);

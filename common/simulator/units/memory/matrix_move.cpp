@@ -76,19 +76,19 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
 }
 
 /// Tells observers of the rows; the first `lanes` lanes give their addresses.
-void tell_rows(const Strand& strand, const Instruction& instruction, const Operand& address,
-               int lanes, Access access) {
+void notify_rows(const Strand& strand, const Instruction& instruction, const Operand& address,
+                 int lanes, Access access) {
   if (!strand.cluster->observed(EventKind::access)) return;
   LaneAddresses addresses{};
   for (int lane = 0; lane < lanes; ++lane)
     addresses[static_cast<size_t>(lane)] =
         lane_address(strand, address, instruction.immediate, lane);
-  tell_access(strand, instruction, lanes == kWarpLanes ? kAllLanes : (1u << lanes) - 1,
-              space_of(instruction), access, false, kRowBytes, addresses);
+  notify_access(strand, instruction, lanes == kWarpLanes ? kAllLanes : (1u << lanes) - 1,
+                space_of(instruction), access, false, kRowBytes, addresses);
 }
 
 /// The rows of a load or store, for the timing model: by the lane that gives the address.
-struct RowPlaces {
+struct RowPointers {
   const std::byte* own[kWarpLanes];
 
   [[nodiscard]] timed_access::LanePlaces lanes(int rows) const {
@@ -104,7 +104,7 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
   const int count = instruction.operand_count - 1;
   const Operand& address = instruction.operands[count];
   std::array<Matrix, 4> matrices{};
-  RowPlaces places;
+  RowPointers places;
   for (int k = 0; k < count; ++k)
     for (int row = 0; row < kRows; ++row) {
       const int lane = kRows * k + row;
@@ -113,7 +113,7 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
                   kRowBytes);
     }
   timed_access::load_matrix(strand, places.lanes(kRows * count));
-  tell_rows(strand, instruction, address, kRows * count, Access::read);
+  notify_rows(strand, instruction, address, kRows * count, Access::read);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < count; ++k) {
     uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[k]);
@@ -128,7 +128,7 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
   require_converged(strand, instruction, active);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   const int count = instruction.operand_count - 1;
-  RowPlaces places;
+  RowPointers places;
   for (int k = 0; k < count; ++k) {
     const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[k + 1]);
     Matrix matrix{};
@@ -142,7 +142,7 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
     }
   }
   timed_access::store_matrix(strand, places.lanes(kRows * count));
-  tell_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
+  notify_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
   strand.cluster->note_progress();
   return Flow::next;
 }
@@ -171,7 +171,7 @@ struct ByteLoad {
 /// The row that `lane` addresses, as one element a byte: 6-bit elements are in the lower bits of
 /// their byte, 4-bit ones in the middle (PTX ISA, "Optional Decompression").
 ByteRow load_row(Strand& strand, const Instruction& instruction, const Operand& address, int lane,
-                 unsigned element_bits, RowPlaces& places) {
+                 unsigned element_bits, RowPointers& places) {
   const std::byte* const memory = row_memory(strand, instruction, address, lane, Access::read);
   places.own[lane] = memory;
   ByteRow row;
@@ -196,12 +196,12 @@ Flow load_bytes(Strand& strand, const Instruction& instruction, LaneMask active)
   const Operand& address = instruction.operands[registers];
   const unsigned element_bits = static_cast<const ByteLoad*>(instruction.detail)->element_bits;
   std::array<ByteRow, kWarpLanes> memory;
-  RowPlaces places;
+  RowPointers places;
   for (int row = 0; row < rows; ++row)
     memory[static_cast<size_t>(row)] =
         load_row(strand, instruction, address, row, element_bits, places);
   timed_access::load_matrix(strand, places.lanes(rows));
-  tell_rows(strand, instruction, address, rows, Access::read);
+  notify_rows(strand, instruction, address, rows, Access::read);
   for (int r = 0; r < registers; ++r) {
     uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[r]);
     for_lanes(active, [&](int lane) {
@@ -223,7 +223,7 @@ Flow load_bytes(Strand& strand, const Instruction& instruction, LaneMask active)
 Flow store_bytes(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
   const int count = instruction.operand_count - 1;
-  RowPlaces places;
+  RowPointers places;
   for (int k = 0; k < count; ++k) {
     const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[k + 1]);
     std::array<ByteRow, kRows> columns{};
@@ -243,7 +243,7 @@ Flow store_bytes(Strand& strand, const Instruction& instruction, LaneMask active
     }
   }
   timed_access::store_matrix(strand, places.lanes(kRows * count));
-  tell_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
+  notify_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
   strand.cluster->note_progress();
   return Flow::next;
 }

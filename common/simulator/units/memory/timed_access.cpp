@@ -39,17 +39,17 @@ const Instruction& instruction_of(const Strand& strand) {
 }
 
 /// The current instruction's loaded value arrives at `at`.
-void value_arrives(Strand& strand, LoadedFrom from, Cycle at) {
+void value_arrives(Strand& strand, LoadSource from, Cycle at) {
   strand.value_arrives(from, instruction_of(strand).scoreboard, at);
 }
 
 void load_without_model(Strand& strand, Place place) {
-  const auto arrives_after = [&](LoadedFrom from, Cycle latency) {
+  const auto arrives_after = [&](LoadSource from, Cycle latency) {
     strand.value_arrives(from, plain_scoreboard(from), strand.time + latency);
   };
-  if (place == Place::shared) arrives_after(LoadedFrom::shared_memory, costs::kSharedLoad);
+  if (place == Place::shared) arrives_after(LoadSource::shared_memory, costs::kSharedLoad);
   if (place == Place::global || place == Place::global_l2)
-    arrives_after(LoadedFrom::device_memory, costs::kGlobalLoad);
+    arrives_after(LoadSource::device_memory, costs::kGlobalLoad);
 }
 
 }  // namespace
@@ -60,12 +60,12 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
   switch (place) {
     case Place::shared:
       if (const uint8_t merged = instruction_of(strand).merged; merged != 0)
-        value_arrives(strand, LoadedFrom::shared_memory,
+        value_arrives(strand, LoadSource::shared_memory,
                       load_shared(by, window_of(strand, lanes), lanes, merged));
       return;
     case Place::global:
     case Place::global_l2:
-      value_arrives(strand, LoadedFrom::device_memory,
+      value_arrives(strand, LoadSource::device_memory,
                     load_device(by, lanes, place == Place::global));
       return;
     case Place::parameters:
@@ -89,7 +89,7 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
 
 void load_matrix(Strand& strand, const LanePlaces& rows) {
   if (!has_model(strand)) return;
-  value_arrives(strand, LoadedFrom::shared_memory,
+  value_arrives(strand, LoadSource::shared_memory,
                 access_times::load_matrix(accessor(strand), window_of(*strand.cta), rows));
 }
 
@@ -104,7 +104,7 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
   const Cycle arrives =
       is_shared ? atomic_shared(by, window_of(strand, lanes), lanes) : atomic_device(by, lanes);
   if (has_result)
-    value_arrives(strand, is_shared ? LoadedFrom::shared_memory : LoadedFrom::device_memory,
+    value_arrives(strand, is_shared ? LoadSource::shared_memory : LoadSource::device_memory,
                   arrives);
 }
 

@@ -32,11 +32,11 @@ namespace {
 
 }  // namespace
 
-void tell_converged(const Strand& strand, const Instruction& instruction) {
-  strand.cluster->tell(&Observer::on_order,
-                       OrderEvent{.operation = OrderEvent::Operation::aligned,
-                                  .origin = strand.origin(instruction, strand.warp->live),
-                                  .cycle = strand.time});
+void notify_converged(const Strand& strand, const Instruction& instruction) {
+  strand.cluster->notify(&Observer::on_order,
+                         OrderEvent{.operation = OrderEvent::Operation::aligned,
+                                    .origin = strand.origin(instruction, strand.warp->live),
+                                    .cycle = strand.time});
 }
 
 void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -45,7 +45,7 @@ void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMa
   try {
     fault(strand, instruction, active);
   } catch (...) {
-    throw LanesApart{std::current_exception()};
+    throw DivergedLanes{std::current_exception()};
   }
 }
 

@@ -11,7 +11,7 @@ namespace bw::sim {
                                  LaneMask active);
 
 /// Tells observers that the warp's live lanes are together.
-void tell_converged(const Strand& strand, const Instruction& instruction);
+void notify_converged(const Strand& strand, const Instruction& instruction);
 
 /// Throws SimulationError{contract} unless all lanes of the warp that have not exited execute
 /// `instruction`. At the level `hardware` divergence is accepted, the lanes then count as they
@@ -19,7 +19,7 @@ void tell_converged(const Strand& strand, const Instruction& instruction);
 inline void require_converged(const Strand& strand, const Instruction& instruction,
                               LaneMask active) {
   if (active == strand.warp->live) {
-    if (strand.cluster->observed(EventKind::order)) tell_converged(strand, instruction);
+    if (strand.cluster->observed(EventKind::order)) notify_converged(strand, instruction);
     return;
   }
   if (!strand.cluster->at_isa_level()) return;

@@ -60,7 +60,7 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
     event.of_cluster = true;
     event.threads = live_threads_;
     event.phase = phase_;
-    cluster_.tell(&Observer::on_barrier, event);
+    cluster_.notify(&Observer::on_barrier, event);
   }
   complete_if_due(origin, strand.time);
 }
@@ -89,7 +89,7 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
                      .origin = strand.origin(instruction, lanes),
                      .cycle = strand.time};
     event.phase = phase_ - 1;
-    cluster_.tell(&Observer::on_order, event);
+    cluster_.notify(&Observer::on_order, event);
   }
   return Flow::next;
 }
@@ -124,7 +124,7 @@ void ClusterBarrier::complete_if_due(const Origin& last, Cycle now) {
       event.completes = true;
       event.threads = arrived_threads_;
       event.phase = phase_;
-      cluster_.tell(&Observer::on_barrier, event);
+      cluster_.notify(&Observer::on_barrier, event);
     }
     completing_ = false;
     arrived_threads_ = 0;

@@ -17,11 +17,11 @@ namespace {
 constexpr size_t kTensorMapBytes = 128;
 
 /// Tells observers. The kind is in Instruction::flags.
-void tell(const Strand& strand, const Instruction& instruction, uint64_t address = 0) {
+void notify(const Strand& strand, const Instruction& instruction, uint64_t address = 0) {
   if (!strand.cluster->observed(EventKind::fence)) return;
-  strand.cluster->tell(&Observer::on_fence,
-                       FenceEvent{static_cast<FenceKind>(instruction.flags),
-                                  strand.origin(instruction), strand.time, address});
+  strand.cluster->notify(&Observer::on_fence,
+                         FenceEvent{static_cast<FenceKind>(instruction.flags),
+                                    strand.origin(instruction), strand.time, address});
 }
 
 /// What a fence takes beyond its issue.
@@ -39,7 +39,7 @@ Cycle fence_cycles(const Strand& strand, const Instruction& instruction) {
 }
 
 Flow fence(Strand& strand, const Instruction& instruction, LaneMask) {
-  tell(strand, instruction);
+  notify(strand, instruction);
   strand.time += fence_cycles(strand, instruction);
   return Flow::next;
 }
@@ -77,7 +77,7 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
     units_of(*strand.cluster).tensor_maps.fence(address);
     if (lane == lowest_lane(active)) first = address;
   }
-  tell(strand, instruction, first);
+  notify(strand, instruction, first);
   strand.time += fence_cycles(strand, instruction);
   return Flow::next;
 }

@@ -165,8 +165,8 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
     if (&cta_ == strand.cta) {
       LaneAddresses addresses{};
       addresses.fill(offset_bytes);
-      tell_access(strand, instruction, strand.executing, AddressSpace::shared_cta,
-                  Access::read_write, true, kMbarrierBytes, addresses);
+      notify_access(strand, instruction, strand.executing, AddressSpace::shared_cta,
+                    Access::read_write, true, kMbarrierBytes, addresses);
     }
     if (const auto ended = state_->invalidated.find(offset_bytes);
         ended != state_->invalidated.end()) {
@@ -261,7 +261,7 @@ void MbarrierUnit::init(const MbarrierOperation& by, uint32_t count, uint8_t lay
   state_->invalidated.erase(offset_bytes);
   const uint64_t stored = kObjectMarker | slot;
   std::memcpy(cta_.shared.data() + offset_bytes, &stored, sizeof stored);
-  tell(MbarrierEvent::Operation::init, barrier, count, by);
+  notify(MbarrierEvent::Operation::init, barrier, count, by);
   cta_.cluster->note_progress();
 }
 
@@ -286,7 +286,7 @@ void MbarrierUnit::invalidate(const MbarrierOperation& by) {
   uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   std::memcpy(cta_.shared.data() + offset_bytes, &cleared, sizeof cleared);
-  tell(MbarrierEvent::Operation::invalidate, barrier, 0, by);
+  notify(MbarrierEvent::Operation::invalidate, barrier, 0, by);
   state_->invalidated[offset_bytes] =
       by.strand.origin(by.instruction, by.lanes != 0 ? by.lanes : by.strand.executing);
   barrier.live = false;
@@ -294,8 +294,8 @@ void MbarrierUnit::invalidate(const MbarrierOperation& by) {
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::tell(MbarrierEvent::Operation operation, const Mbarrier& barrier,
-                        uint64_t amount, const MbarrierOperation& by) const {
+void MbarrierUnit::notify(MbarrierEvent::Operation operation, const Mbarrier& barrier,
+                          uint64_t amount, const MbarrierOperation& by) const {
   if (!cta_.cluster->observed(EventKind::mbarrier)) return;
   MbarrierEvent event = event_of(barrier, cta_, by.now);
   event.operation = operation;
@@ -305,12 +305,12 @@ void MbarrierUnit::tell(MbarrierEvent::Operation operation, const Mbarrier& barr
   if (operation != MbarrierEvent::Operation::expect_tx &&
       operation != MbarrierEvent::Operation::complete)
     event.operation_id = by.operation_id;
-  cta_.cluster->tell(&Observer::on_mbarrier, event);
+  cta_.cluster->notify(&Observer::on_mbarrier, event);
 }
 
-void MbarrierUnit::tell_test(const Mbarrier& barrier, int64_t waited_phase, bool done,
-                             bool may_suspend, const Strand& strand, const Instruction& instruction,
-                             LaneMask lanes) const {
+void MbarrierUnit::notify_test(const Mbarrier& barrier, int64_t waited_phase, bool done,
+                               bool may_suspend, const Strand& strand,
+                               const Instruction& instruction, LaneMask lanes) const {
   if (!cta_.cluster->observed(EventKind::mbarrier)) return;
   MbarrierEvent event = event_of(barrier, cta_, strand.time);
   event.operation = MbarrierEvent::Operation::test;
@@ -318,7 +318,7 @@ void MbarrierUnit::tell_test(const Mbarrier& barrier, int64_t waited_phase, bool
   event.waited_phase = waited_phase;
   event.done = done;
   event.may_suspend = may_suspend;
-  cta_.cluster->tell(&Observer::on_mbarrier, event);
+  cta_.cluster->notify(&Observer::on_mbarrier, event);
 }
 
 void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count,
@@ -366,7 +366,7 @@ uint64_t MbarrierUnit::arrive(const MbarrierOperation& by, uint32_t count) {
   check_arrival(barrier, count, by);
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   barrier.pending -= static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::arrive, barrier, count, by);
+  notify(MbarrierEvent::Operation::arrive, barrier, count, by);
   complete_if_due(barrier, by);
   return before;
 }
@@ -387,7 +387,7 @@ uint64_t MbarrierUnit::arrive_drop(const MbarrierOperation& by, uint32_t count) 
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   barrier.expected -= count;
   barrier.pending -= static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::arrive_drop, barrier, count, by);
+  notify(MbarrierEvent::Operation::arrive_drop, barrier, count, by);
   complete_if_due(barrier, by);
   return before;
 }
@@ -427,7 +427,7 @@ void MbarrierUnit::expect_tx(const MbarrierOperation& by, uint32_t bytes) {
   Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
   change_tx(barrier, int64_t{bytes}, by);
   barrier.expected_tx_bytes += bytes;
-  tell(MbarrierEvent::Operation::expect_tx, barrier, bytes, by);
+  notify(MbarrierEvent::Operation::expect_tx, barrier, bytes, by);
   complete_if_due(barrier, by);
 }
 
@@ -436,7 +436,7 @@ void MbarrierUnit::complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycl
   change_tx(barrier, -int64_t{bytes}, by);
   barrier.completed_tx_bytes += bytes;
   if (asked != kNever) barrier.copies.push_back({asked, bytes});
-  tell(MbarrierEvent::Operation::complete_tx, barrier, bytes, by);
+  notify(MbarrierEvent::Operation::complete_tx, barrier, bytes, by);
   complete_if_due(barrier, by);
 }
 
@@ -451,14 +451,14 @@ void MbarrierUnit::increment_pending(const MbarrierOperation& by, uint32_t count
          .section = "cp.async.mbarrier.arrive"});
   }
   barrier.pending += static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::increment_pending, barrier, count, by);
+  notify(MbarrierEvent::Operation::increment_pending, barrier, count, by);
   cta_.cluster->note_progress();
 }
 
 void MbarrierUnit::complete_if_due(Mbarrier& barrier, const MbarrierOperation& by) {
   cta_.cluster->note_progress();
   if (barrier.pending != 0 || barrier.tx_bytes != 0) return;
-  tell(MbarrierEvent::Operation::complete, barrier, 0, by);
+  notify(MbarrierEvent::Operation::complete, barrier, 0, by);
   ++barrier.phase;
   barrier.phase_start = by.now;
   barrier.pending = static_cast<int32_t>(barrier.expected);

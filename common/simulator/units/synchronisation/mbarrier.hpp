@@ -113,8 +113,8 @@ class MbarrierUnit {
   void increment_pending(const MbarrierOperation& by, uint32_t count);
 
   /// Tells observers that lanes have tested for the phase with number `waited_phase`.
-  void tell_test(const Mbarrier& barrier, int64_t waited_phase, bool done, bool may_suspend,
-                 const Strand& strand, const Instruction& instruction, LaneMask lanes) const;
+  void notify_test(const Mbarrier& barrier, int64_t waited_phase, bool done, bool may_suspend,
+                   const Strand& strand, const Instruction& instruction, LaneMask lanes) const;
 
   /// The time at which an operation that a thread of this CTA sends to CTA `target_rank` now takes
   /// effect. Operations from one CTA to another keep their order.
@@ -124,8 +124,8 @@ class MbarrierUnit {
 
  private:
   /// Tells observers of an operation.
-  void tell(MbarrierEvent::Operation operation, const Mbarrier& barrier, uint64_t amount,
-            const MbarrierOperation& by) const;
+  void notify(MbarrierEvent::Operation operation, const Mbarrier& barrier, uint64_t amount,
+              const MbarrierOperation& by) const;
   void change_tx(Mbarrier& barrier, int64_t bytes, const MbarrierOperation& by);
   void complete_if_due(Mbarrier& barrier, const MbarrierOperation& by);
   void check_arrival(const Mbarrier& barrier, uint32_t count, const MbarrierOperation& by) const;

@@ -118,7 +118,7 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
     event.id = id = strand.cluster->next_operation();
     event.cta_rank = static_cast<uint16_t>(place.cta->rank);
     event.offset_bytes = place.offset_bytes;
-    strand.cluster->tell(&Observer::on_order, event);
+    strand.cluster->notify(&Observer::on_order, event);
   }
   strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes, id](Cycle now) {
     perform_arrives(units_of(*place.cta).mbarriers,

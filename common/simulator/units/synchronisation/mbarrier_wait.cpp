@@ -80,9 +80,9 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
     units_of(strand).mbarriers.note_observed(barrier, strand.time);
     strand.warp->last_acquire = strand.time;
   }
-  units_of(strand).mbarriers.tell_test(barrier, static_cast<int64_t>(barrier.phase) - behind,
-                                       complete, (instruction.flags & kTry) != 0, strand,
-                                       instruction, lanes);
+  units_of(strand).mbarriers.notify_test(barrier, static_cast<int64_t>(barrier.phase) - behind,
+                                         complete, (instruction.flags & kTry) != 0, strand,
+                                         instruction, lanes);
   return complete;
 }
 
@@ -115,7 +115,7 @@ Flow suspend(Strand& strand, const Instruction& instruction, LaneMask active,
 }
 
 /// Tells observers that a wait that had suspended passes, because its phase is complete.
-void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) {
+void notify_pass(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (!strand.cluster->observed(EventKind::order)) return;
   const auto offset = static_cast<uint32_t>(strand.wait.object);
   const Mbarrier* const barrier = units_of(strand).mbarriers.find(offset);
@@ -127,7 +127,7 @@ void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) 
   event.phase = barrier->phase - ((barrier->phase & 1) != (strand.wait.detail & 1) ? 1 : 2);
   event.cta_rank = static_cast<uint16_t>(strand.cta->rank);
   event.offset_bytes = offset;
-  strand.cluster->tell(&Observer::on_order, event);
+  strand.cluster->notify(&Observer::on_order, event);
 }
 
 /// The answer to a test that does not suspend comes later; who uses it waits.
@@ -135,7 +135,7 @@ void answer_arrives(Strand& strand, const Instruction& instruction) {
   if (strand.wake != Wake::none) return;
   const Cycle cycles = strand.cluster->costs().mbarrier_answer((instruction.flags & kTry) != 0);
   if (cycles != 0)
-    strand.value_arrives(LoadedFrom::shared_memory, instruction.scoreboard, strand.time + cycles);
+    strand.value_arrives(LoadSource::shared_memory, instruction.scoreboard, strand.time + cycles);
 }
 
 /// Lanes that wait on one barrier for one phase: the usual case.
@@ -144,7 +144,7 @@ Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask activ
   const Operand& result = instruction.operands[0];
   if (strand.wake == Wake::event) {
     // Woken by the completion of the phase. It counts even when the next phase is complete by now.
-    tell_pass(strand, instruction, active);
+    notify_pass(strand, instruction, active);
     strand.set_predicate(result, active, kAllLanes);
     return Flow::next;
   }

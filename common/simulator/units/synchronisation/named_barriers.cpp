@@ -163,8 +163,8 @@ bool NamedBarriers::is_complete(const NamedBarrier& barrier) const {
   return true;
 }
 
-void NamedBarriers::tell(const NamedBarrier& barrier, const Origin& origin, Cycle now,
-                         bool completes, bool waits) const {
+void NamedBarriers::notify(const NamedBarrier& barrier, const Origin& origin, Cycle now,
+                           bool completes, bool waits) const {
   if (!cta_.cluster->observed(EventKind::barrier)) return;
   BarrierEvent event;
   event.origin = origin;
@@ -174,11 +174,11 @@ void NamedBarriers::tell(const NamedBarrier& barrier, const Origin& origin, Cycl
   event.id = static_cast<uint32_t>(&barrier - barriers_.data());
   event.threads = barrier.threads;
   event.phase = barrier.phase;
-  cta_.cluster->tell(&Observer::on_barrier, event);
+  cta_.cluster->notify(&Observer::on_barrier, event);
 }
 
 void NamedBarriers::complete(NamedBarrier& barrier, const Origin& last, Cycle now) {
-  tell(barrier, last, now, true, false);
+  notify(barrier, last, now, true, false);
   const Cycle release = cta_.clock->named_barriers.release(now, barrier.arrived_warps);
   for (const NamedBarrier::Waiter& waiter : barrier.waiters) {
     if (waiter.result != nullptr)
@@ -223,7 +223,7 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
   barrier.voters += static_cast<uint32_t>(std::popcount(lanes));
   cta_.cluster->note_progress();
   const Origin origin = strand.origin(instruction, lanes);
-  tell(barrier, origin, strand.time, false, request.operation != BarrierOperation::arrive);
+  notify(barrier, origin, strand.time, false, request.operation != BarrierOperation::arrive);
   if ((warp.live & ~arrival.lanes) == 0) warp_arrived(barrier, arrival);
   NamedBarrierTimes& times = cta_.clock->named_barriers;
   times.arrive(strand.time);

@@ -89,8 +89,8 @@ class NamedBarriers {
   /// `last`: who has arrived or exited last.
   void complete(NamedBarrier& barrier, const Origin& last, Cycle now);
   /// Tells observers of an arrival or a completion.
-  void tell(const NamedBarrier& barrier, const Origin& origin, Cycle now, bool completes,
-            bool waits) const;
+  void notify(const NamedBarrier& barrier, const Origin& origin, Cycle now, bool completes,
+              bool waits) const;
 
   Cta& cta_;
   std::array<NamedBarrier, kNamedBarriers> barriers_;

@@ -39,7 +39,7 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
   Flow flow = Flow::next;
   if (covered && strand.lanes_that_differ(mask_operand, active) == 0) {
     which_operation(strand, instruction, active, mask);
-    tell_meeting(strand, instruction, active);
+    notify_meeting(strand, instruction, active);
   } else {
     flow = units_of(strand).warp_sync.gather(strand, instruction, active, members, which_operation,
                                              of_any_instruction);

@@ -16,12 +16,12 @@ constexpr const char* kRule =
 
 }  // namespace
 
-void tell_meeting(const Strand& strand, const Instruction& instruction, LaneMask lanes) {
+void notify_meeting(const Strand& strand, const Instruction& instruction, LaneMask lanes) {
   if (!strand.cluster->observed(EventKind::order)) return;
-  strand.cluster->tell(&Observer::on_order,
-                       OrderEvent{.operation = OrderEvent::Operation::warp_sync,
-                                  .origin = strand.origin(instruction, lanes),
-                                  .cycle = strand.time});
+  strand.cluster->notify(&Observer::on_order,
+                         OrderEvent{.operation = OrderEvent::Operation::warp_sync,
+                                    .origin = strand.origin(instruction, lanes),
+                                    .cycle = strand.time});
 }
 
 WarpSync::WarpSync(Cta&) {}
@@ -127,7 +127,7 @@ void WarpSync::complete(Warp& warp, Cycle time, const Strand* running) {
     }
     gathering.operation(*gathering.strands.back(), *gathering.latest_instruction, gathering.arrived,
                         gathering.members);
-    tell_meeting(*gathering.strands.back(), *gathering.latest_instruction, gathering.arrived);
+    notify_meeting(*gathering.strands.back(), *gathering.latest_instruction, gathering.arrived);
     for (Strand* const strand : gathering.strands)
       released.emplace_back(strand, std::max(time, gathering.latest));
     gatherings_.erase(gatherings_.begin() + static_cast<std::ptrdiff_t>(i));

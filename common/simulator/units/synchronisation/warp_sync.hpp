@@ -22,7 +22,7 @@ using WarpOperation = void (*)(const Strand& strand, const Instruction& instruct
                                LaneMask members);
 
 /// Tells observers that the lanes have met at an instruction.
-void tell_meeting(const Strand& strand, const Instruction& instruction, LaneMask lanes);
+void notify_meeting(const Strand& strand, const Instruction& instruction, LaneMask lanes);
 
 /// The waiting strands of one CTA's warps.
 class WarpSync {

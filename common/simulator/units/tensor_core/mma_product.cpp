@@ -56,8 +56,7 @@ float scaled(float element, float scale, const Cta& leader, const Origin& origin
     fault_at(*leader.cluster, origin,
              {.code = FaultCode::scaled_product_range,
               .what = fmt::format("an element of {} times its scale factor {} is beyond the range "
-                                  "of fp32, and the simulator does not know what a tensor core "
-                                  "makes of it",
+                                  "of fp32, and the result of a tensor core is then not known",
                                   element, scale),
               .rule = "the products of elements and scale factors are numbers",
               .fix = "choose scale factors whose products with the elements stay below 2^128",

@@ -18,12 +18,12 @@ struct Found {
   [[nodiscard]] bool is_all() const { return cta == nullptr; }
 };
 
-class Looker {
+class ChunkReader {
  public:
-  Looker(const Cta& cta, Found& found) : cta_(cta), found_(found) {}
+  ChunkReader(const Cta& cta, Found& found) : cta_(cta), found_(found) {}
 
   /// A bit for each byte of a chunk that was written.
-  uint32_t look(uint32_t offset) {
+  uint32_t read(uint32_t offset) {
     const uint32_t written = cta_.contents.written_chunk(offset);
     if (written != kWholeChunk && found_.cta == nullptr) {
       found_.cta = &cta_;
@@ -39,23 +39,23 @@ class Looker {
   Found& found_;
 };
 
-void look_k_major(const SharedOperand& operand, const Cta& cta, Found& found) {
-  Looker looker(cta, found);
+void scan_k_major(const SharedOperand& operand, const Cta& cta, Found& found) {
+  ChunkReader reader(cta, found);
   for (uint32_t row = 0; row < operand.rows; ++row) {
-    uint32_t written = Looker::kWholeChunk;
+    uint32_t written = ChunkReader::kWholeChunk;
     for (uint32_t chunk = 0; chunk < operand.k_bytes / kChunkBytes; ++chunk)
-      written &= looker.look(operand.matrix.k_major_chunk(row, chunk));
-    found.whole_rows += written == Looker::kWholeChunk;
+      written &= reader.read(operand.matrix.k_major_chunk(row, chunk));
+    found.whole_rows += written == ChunkReader::kWholeChunk;
   }
 }
 
-void look_mn_major(const SharedOperand& operand, const Cta& cta, Found& found) {
-  Looker looker(cta, found);
+void scan_mn_major(const SharedOperand& operand, const Cta& cta, Found& found) {
+  ChunkReader reader(cta, found);
   const uint32_t element = (1u << operand.element_bytes) - 1;
   for (uint32_t chunk = 0; chunk < operand.rows * operand.element_bytes / kChunkBytes; ++chunk) {
-    uint32_t written = Looker::kWholeChunk;
+    uint32_t written = ChunkReader::kWholeChunk;
     for (uint32_t k = 0; k < operand.k_bytes / operand.element_bytes; ++k)
-      written &= looker.look(operand.matrix.mn_major_chunk(chunk, k));
+      written &= reader.read(operand.matrix.mn_major_chunk(chunk, k));
     for (uint32_t byte = 0; byte < kChunkBytes; byte += operand.element_bytes)
       found.whole_rows += (written >> byte & element) == element;
   }
@@ -82,7 +82,7 @@ bool follows_written_rows(const SharedOperand& operand, const Cta& cta) {
     if (before.matrix.start_bytes < span) return false;
     before.matrix.start_bytes -= span;
     Found found;
-    look_k_major(before, cta, found);
+    scan_k_major(before, cta, found);
     if (found.is_all()) return true;
   }
   return false;
@@ -99,9 +99,9 @@ void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
     if (are_lines_written(operand, cta)) continue;
     Found found;
     if (operand.major == Major::k)
-      look_k_major(operand, cta, found);
+      scan_k_major(operand, cta, found);
     else
-      look_mn_major(operand, cta, found);
+      scan_mn_major(operand, cta, found);
     if (found.is_all() || found.whole_rows != 0) continue;
     if (operand.may_follow && follows_written_rows(operand, cta)) continue;
     site.fault_at_isa(FaultCode::shared_never_written, [&] {

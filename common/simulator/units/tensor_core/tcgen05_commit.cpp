@@ -65,9 +65,9 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
       if (targets == 0 || targets >> cluster.size() != 0)
         Site{strand, i, lane_bit(lane)}.fault(
             {.code = FaultCode::cta_mask,
-             .what =
-                 fmt::format("the CTA mask {} of a cluster of {} CTA(s) names {}", targets,
-                             cluster.size(), targets == 0 ? "no CTA" : "CTAs that do not exist"),
+             .what = fmt::format("the CTA mask {} of a cluster of {} names {}", targets,
+                                 counted(cluster.size(), "CTA"),
+                                 targets == 0 ? "no CTA" : "CTAs that do not exist"),
              .rule = "bit r of ctaMask names the CTA with rank r",
              .fix = "set only bits below the cluster's size, at least one"});
     }
@@ -86,7 +86,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
       event.offset_bytes = place.offset_bytes;
       event.completion = done;
       event.id = id;
-      cluster.tell(&Observer::on_group, event);
+      cluster.notify(&Observer::on_group, event);
     }
     cluster.at(done, [&cluster, &cta, issuer, instruction, targets, lane, id,
                       offset = place.offset_bytes](Cycle now) {
@@ -105,8 +105,8 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
 /// Orders other instructions only; the strands of this machine run in order of time anyway.
 Flow execute_fence(Strand& strand, const Instruction& i, LaneMask) {
   if (strand.cluster->observed(EventKind::fence))
-    strand.cluster->tell(&Observer::on_fence, FenceEvent{static_cast<FenceKind>(i.flags),
-                                                         strand.origin(i), strand.time});
+    strand.cluster->notify(&Observer::on_fence, FenceEvent{static_cast<FenceKind>(i.flags),
+                                                           strand.origin(i), strand.time});
   return Flow::next;
 }
 

@@ -196,18 +196,18 @@ Cycle transfer_end(const Strand& strand, const TransferForm& form, bool is_load)
 }
 
 /// Tells observers of a load or store, of both halves one by one.
-void tell(const Strand& strand, const Instruction& i, TensorMemoryEvent::Operation operation,
-          const TransferForm& form, TensorAddress address, Cycle done) {
+void notify(const Strand& strand, const Instruction& i, TensorMemoryEvent::Operation operation,
+            const TransferForm& form, TensorAddress address, Cycle done) {
   TensorMemoryEvent event{.operation = operation,
                           .column = address.column,
                           .columns = form.columns,
                           .lane = address.lane,
                           .lane_count = form.lanes(),
                           .done = done};
-  tell_tensor_memory(strand, i, event);
+  notify_tensor_memory(strand, i, event);
   if (form.shape != Shape::s16x32bx2) return;
   event.column += form.split;
-  tell_tensor_memory(strand, i, event);
+  notify_tensor_memory(strand, i, event);
 }
 
 /// Remembers a transfer until it is waited for.
@@ -223,9 +223,9 @@ void note(TensorMemory::WarpState& state, const Instruction& i, const TransferFo
 constexpr uint8_t kUntouched = 1;
 
 /// Ranges of registers in a warp's file.
-class RegisterPlaces {
+class RegisterRanges {
  public:
-  explicit RegisterPlaces(const KernelBuilder& builder) : builder_(builder) {}
+  explicit RegisterRanges(const KernelBuilder& builder) : builder_(builder) {}
 
   /// Adds one; false if it overlaps one added before.
   bool add(uint32_t reg) {
@@ -237,8 +237,8 @@ class RegisterPlaces {
   /// Whether it shares bytes with one that was added.
   [[nodiscard]] bool touches(uint32_t reg) const {
     const auto [first, end] = place_of(reg);
-    const auto behind = places_.lower_bound(end);  // the first that begins after it
-    return behind != places_.begin() && std::prev(behind)->second > first;
+    const auto after = places_.lower_bound(end);  // the first that begins after it
+    return after != places_.begin() && std::prev(after)->second > first;
   }
 
  private:
@@ -255,7 +255,7 @@ class RegisterPlaces {
 /// Whether the load at `index` is kUntouched; `end`: of its basic block.
 bool is_untouched(const KernelBuilder& builder, uint32_t index, uint32_t end) {
   const std::vector<ptx::Instruction>& instructions = builder.function().instructions;
-  RegisterPlaces destinations(builder);
+  RegisterRanges destinations(builder);
   bool untouched = true;
   ptx::visit_written_registers(instructions[index],
                                [&](uint32_t reg) { untouched &= destinations.add(reg); });
@@ -331,7 +331,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   }
   state.loads_done = std::max(state.loads_done, transfer_end(strand, form, true));
   note(state, i, form, address, true, state.loads_done);
-  tell(strand, i, TensorMemoryEvent::Operation::load, form, address, state.loads_done);
+  notify(strand, i, TensorMemoryEvent::Operation::load, form, address, state.loads_done);
   return Flow::next;
 }
 
@@ -354,7 +354,7 @@ void deliver(Strand& strand, TensorMemory::WarpState& state) {
 Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active);
   deliver(strand, units_of(strand).tensor_memory.warp_state(strand.warp->index));
-  tell_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_load});
+  notify_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_load});
   return Flow::next;
 }
 
@@ -419,7 +419,7 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
   std::erase_if(state.transfers,
                 [&](const auto& t) { return !t.is_load && t.done <= strand.time; });
   note(state, i, form, address, false, done);
-  tell(strand, i, TensorMemoryEvent::Operation::store, form, address, done);
+  notify(strand, i, TensorMemoryEvent::Operation::store, form, address, done);
   Cta* const cta = strand.cta;
   strand.cluster->at(done, [cta, &memory, &form, address, data = std::move(data)](Cycle now) {
     complete_tensor_work(*cta, now);
@@ -438,7 +438,7 @@ Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
   state.waited(false);
   // One cycle later, so that the stores' actions run before anything that follows.
   if (state.stores_done != 0) strand.time = std::max(strand.time, state.stores_done + 1);
-  tell_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_store});
+  notify_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_store});
   return Flow::next;
 }
 

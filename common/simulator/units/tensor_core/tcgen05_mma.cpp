@@ -262,7 +262,7 @@ class Issue {
     if (found || !at_isa_level()) return;
     fault({.code = FaultCode::collector_buffer,
            .what = fmt::format("collector buffer {} is used, but it holds no {} that an MMA filled "
-                               "in from the same place",
+                               "from the same address",
                                of_b ? fmt::format("b{}", form_.collector.buffer - 1) : "a",
                                of_b ? "B" : "A"),
            .rule = "::use and ::lastuse need an earlier ::fill of the same matrix that is still "

@@ -91,7 +91,7 @@ void TensorCore::push(Cycle now, const Origin& origin, int group, const TensorCo
                       static_cast<uint32_t>(lowest_lane(origin.lanes));
   const Cycle completion = completion_of(now, group, cost);
   queue_.push_back({completion, std::move(operation), origin, cta_.cluster->next_operation()});
-  tell(queue_.back(), false, now);
+  notify(queue_.back(), false, now);
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [&](const auto& entry) { return entry.thread == thread; });
   if (found == threads_.end())
@@ -133,7 +133,7 @@ void TensorCore::schedule_drain(Cycle time) {
   });
 }
 
-void TensorCore::tell(const Entry& entry, bool completes, Cycle now) const {
+void TensorCore::notify(const Entry& entry, bool completes, Cycle now) const {
   const Cluster& cluster = *cta_.cluster;
   if (!cluster.observed(EventKind::tensor_core)) return;
   TensorCoreEvent event;
@@ -161,7 +161,7 @@ void TensorCore::tell(const Entry& entry, bool completes, Cycle now) const {
   event.tensor_ranges = tensor;
   event.reads = reads;
   event.read_rows = runs;
-  cluster.tell(&Observer::on_tensor_core, event);
+  cluster.notify(&Observer::on_tensor_core, event);
 }
 
 size_t TensorCore::batch_length(Cycle now) const {
@@ -195,7 +195,7 @@ void TensorCore::execute_until(Cycle now) {
       execute_mmas(count);
     }
     for (size_t index = 0; index < count; ++index)
-      tell(queue_[index], true, queue_[index].completion);
+      notify(queue_[index], true, queue_[index].completion);
     queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
   }
   cta_.cluster->note_progress();

@@ -152,7 +152,7 @@ class TensorCore {
   /// When an operation that is issued now is complete; takes the unit for it.
   [[nodiscard]] Cycle completion_of(Cycle now, int group, const TensorCoreCost& cost) const;
   /// Reports to observers that an entry is issued (at `now`) or complete.
-  void tell(const Entry& entry, bool completes, Cycle now) const;
+  void notify(const Entry& entry, bool completes, Cycle now) const;
   void schedule_drain(Cycle time);
   void execute_until(Cycle now);
   /// Number of entries from the front that run as one product.

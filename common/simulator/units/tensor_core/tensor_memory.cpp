@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -75,9 +76,9 @@ void TensorMemory::require_group(const Strand& strand, const Instruction& instru
   if (group == 2 && (cta_.cluster->size() % 2) != 0)
     Site{strand, instruction, lanes}.fault(
         {.code = FaultCode::no_cta_pair,
-         .what = fmt::format("cta_group::2 needs a CTA pair, but the cluster has {} CTA(s)",
-                             cta_.cluster->size()),
-         .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
+         .what = fmt::format("cta_group::2 needs a CTA pair, but the cluster has {}",
+                             counted(cta_.cluster->size(), "CTA")),
+         .rule = "a CTA pair is two CTAs whose ranks differ in bit 0 only",
          .fix = "launch with an even cluster size, or use cta_group::1",
          .section = "CTA Pair"});
   if (group_ == 0) group_ = group;
@@ -170,7 +171,7 @@ uint32_t TensorMemory::find_free(uint32_t count, const TensorMemory* other) cons
 }
 
 void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
-  if (words_ == nullptr) words_ = keep_array<uint32_t>(size_t{kColumns} * kLanes);
+  if (words_ == nullptr) words_ = make_pooled_array<uint32_t>(size_t{kColumns} * kLanes);
   const bool with_nan = cta_.cluster->settings().poisons_with_nan;
   std::fill_n(column(first), size_t{request.columns} * kLanes,
               with_nan ? kNanPoison : kMemoryPoison);
@@ -188,7 +189,7 @@ void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
   event.columns = request.columns;
   event.lane_count = kLanes;
   event.shared_offset_bytes = request.shared_offset;
-  cta_.cluster->tell(&Observer::on_tensor_memory, event);
+  cta_.cluster->notify(&Observer::on_tensor_memory, event);
 }
 
 bool TensorMemory::serve(Cycle now, const Strand* current) {
@@ -290,11 +291,11 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
   require_unused(strand, instruction, lanes, *range);
   allocated_.remove(range->first, range->count);
   ranges_.erase(range);
-  tell_tensor_memory(strand, instruction,
-                     {.operation = TensorMemoryEvent::Operation::dealloc,
-                      .column = place.column,
-                      .columns = columns,
-                      .lane_count = kLanes});
+  notify_tensor_memory(strand, instruction,
+                       {.operation = TensorMemoryEvent::Operation::dealloc,
+                        .column = place.column,
+                        .columns = columns,
+                        .lane_count = kLanes});
   cta_.cluster->note_progress();
   serve_all(strand.time);
 }
@@ -359,7 +360,8 @@ void TensorMemory::relinquish(const Strand& strand, const Instruction& instructi
          .fix = "relinquish once",
          .hardware_accepts = true});
   relinquished_ = true;
-  tell_tensor_memory(strand, instruction, {.operation = TensorMemoryEvent::Operation::relinquish});
+  notify_tensor_memory(strand, instruction,
+                       {.operation = TensorMemoryEvent::Operation::relinquish});
 }
 
 void TensorMemory::check_at_exit() const {
@@ -392,12 +394,12 @@ std::vector<TensorMemory::Holding> TensorMemory::holdings() const {
   return out;
 }
 
-void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
-                        TensorMemoryEvent event) {
+void notify_tensor_memory(const Strand& strand, const Instruction& instruction,
+                          TensorMemoryEvent event) {
   if (!strand.cluster->observed(EventKind::tensor_memory)) return;
   event.origin = strand.origin(instruction);
   event.cycle = strand.time;
-  strand.cluster->tell(&Observer::on_tensor_memory, event);
+  strand.cluster->notify(&Observer::on_tensor_memory, event);
 }
 
 uint64_t uniform_value(const Strand& strand, const Instruction& instruction, const Operand& operand,

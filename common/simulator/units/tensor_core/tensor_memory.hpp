@@ -202,8 +202,8 @@ class TensorMemory {
   bool serve(Cycle now, const Strand* current);
 
   Cta& cta_;
-  SmTensorMemory* sm_;         ///< null: no other CTA is on the SM
-  KeptArray<uint32_t> words_;  ///< of columns that were allocated; of others nothing
+  SmTensorMemory* sm_;           ///< null: no other CTA is on the SM
+  PooledArray<uint32_t> words_;  ///< of columns that were allocated; of others nothing
   ColumnSet allocated_;
   std::array<ColumnSet, kQuarters> written_;
   std::vector<Range> ranges_;
@@ -222,8 +222,8 @@ struct SmTensorMemory final : SmUnitState {
 
 /// Reports to observers a warp's operation on Tensor Memory of its CTA. `event` has all but origin
 /// and cycle, which are the strand's.
-void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
-                        TensorMemoryEvent event);
+void notify_tensor_memory(const Strand& strand, const Instruction& instruction,
+                          TensorMemoryEvent event);
 
 /// For operations that the tensor core executes: the kernel's one cta_group, and with cta_group::2
 /// the CTA of even rank. Throws SimulationError{contract}.

@@ -144,24 +144,24 @@ struct Transfer {
 
 /// Tells observers of the lines, in pieces that go to the lanes in turn: which thread accesses
 /// which element is not specified.
-void tell_lines(const Strand& strand, const Instruction& i, AddressSpace space, Access access,
-                const std::vector<uint64_t>& lines, size_t line_bytes) {
+void notify_lines(const Strand& strand, const Instruction& i, AddressSpace space, Access access,
+                  const std::vector<uint64_t>& lines, size_t line_bytes) {
   constexpr size_t kPieceBytes = 16;  // a line has 8, or a multiple of 16
   const size_t piece = std::min(kPieceBytes, line_bytes);
   LaneAddresses addresses{};
   size_t lanes = 0;
-  const auto tell = [&] {
+  const auto notify = [&] {
     if (lanes == 0) return;
-    tell_access(strand, i, kAllLanes >> (kWarpLanes - lanes), space, access, false, piece,
-                addresses);
+    notify_access(strand, i, kAllLanes >> (kWarpLanes - lanes), space, access, false, piece,
+                  addresses);
     lanes = 0;
   };
   for (const uint64_t line : lines)
     for (size_t offset = 0; offset < line_bytes; offset += piece) {
       addresses[lanes++] = line + offset;
-      if (lanes == kWarpLanes) tell();
+      if (lanes == kWarpLanes) notify();
     }
-  tell();
+  notify();
 }
 
 /// Calls visit(element of the fragment, host memory, bit in its first byte) for every element.
@@ -194,7 +194,7 @@ void for_each_element(Strand& strand, const Instruction& i, LaneMask active,
       visit(element, memory + place * bits / kBitsPerByte, place * bits % kBitsPerByte);
     }
   }
-  if (is_observed) tell_lines(strand, i, transfer.space, access, lines, bytes);
+  if (is_observed) notify_lines(strand, i, transfer.space, access, lines, bytes);
 }
 
 void require_uniform_address(const Strand& strand, const Instruction& i, LaneMask active,

@@ -165,12 +165,12 @@ void read_registers(const Strand& strand, const Instruction& i, uint32_t first, 
     std::copy_n(strand.lanes<uint32_t>(i.operands[first + r]), kWarpLanes, place);
 }
 
-void tell_order(const Strand& strand, const Instruction& i, OrderEvent::Operation operation,
-                std::span<const MemoryRange> reads = {}) {
+void notify_order(const Strand& strand, const Instruction& i, OrderEvent::Operation operation,
+                  std::span<const MemoryRange> reads = {}) {
   if (!strand.cluster->observed(EventKind::order)) return;
   OrderEvent event{.operation = operation, .origin = strand.origin(i), .cycle = strand.time};
   event.reads = reads;
-  strand.cluster->tell(&Observer::on_order, event);
+  strand.cluster->notify(&Observer::on_order, event);
 }
 
 /// Shared memory that an MMA reads, for observers that want to know it.
@@ -231,21 +231,21 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
     require_uniform(strand, i, active, i.operands[form.scale_d_operand], "scale-d");
   operation.accumulate = accumulate != 0;
   check_contents(strand, i, active, operation);
-  tell_order(strand, i, OrderEvent::Operation::wgmma_issue, shared_reads(strand, operation));
+  notify_order(strand, i, OrderEvent::Operation::wgmma_issue, shared_reads(strand, operation));
   units_of(strand).wgmma.issue(strand, i, active, std::move(operation));
   return Flow::next;
 }
 
 Flow execute_fence(Strand& strand, const Instruction& i, LaneMask active) {
   require_warpgroup(strand, i, active);
-  tell_order(strand, i, OrderEvent::Operation::wgmma_fence);
+  notify_order(strand, i, OrderEvent::Operation::wgmma_fence);
   return Flow::next;
 }
 
 Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
   require_warpgroup(strand, i, active);
   units_of(strand).wgmma.commit(strand);
-  tell_group_commit(strand, i, GroupEvent::Unit::wgmma);
+  notify_group_commit(strand, i, GroupEvent::Unit::wgmma);
   return Flow::next;
 }
 
@@ -253,8 +253,8 @@ Flow execute_wait(Strand& strand, const Instruction& i, LaneMask active) {
   require_warpgroup(strand, i, active);
   const auto allowed = static_cast<uint32_t>(i.immediate);
   const Flow flow = units_of(strand).wgmma.wait(strand, allowed);
-  return tell_group_wait(strand, i, GroupEvent::Unit::wgmma, allowed, AsyncGroups::Stage::write,
-                         flow);
+  return notify_group_wait(strand, i, GroupEvent::Unit::wgmma, allowed, AsyncGroups::Stage::write,
+                           flow);
 }
 
 /// An instruction that may touch a register of an MMA under way: on hardware, as ptxas compiles it,
@@ -322,7 +322,7 @@ Flow execute_unfenced(Strand& strand, const Instruction& i, LaneMask active) {
 void watch_registers(KernelBuilder& builder) {
   for (const ptx::UnfencedUse& use : ptx::wgmma_without_fence(builder.function()))
     builder.wrap(use.instruction, {use.reg}, execute_unfenced);
-  for (const ptx::EarlyTouch& touch : ptx::touches_of_wgmma_registers(builder.function()))
+  for (const ptx::PrematureAccess& touch : ptx::premature_wgmma_accesses(builder.function()))
     builder.wrap(touch.instruction, touch.registers, execute_early_touch);
 }
 

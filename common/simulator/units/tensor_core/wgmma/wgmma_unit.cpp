@@ -95,7 +95,7 @@ void WgmmaUnit::begin(Warpgroup& group, uint64_t number) {
   WgmmaOperation& operation = group.queue[number - group.executed];
   Cluster& cluster = *cta_.cluster;
   operation.completion = completion(operation);
-  tell(operation, false, operation.issued);
+  notify(operation, false, operation.issued);
   for (WarpState& state : group.warps) {
     if (state.waiter == nullptr || state.target != number + 1) continue;
     cluster.wake(*state.waiter, operation.completion);
@@ -228,12 +228,12 @@ void WgmmaUnit::execute_until(Warpgroup& group, Cycle now) {
                       group.queue.begin() + static_cast<std::ptrdiff_t>(count));
     group.executed += count;
     execute_wgmma(batch, cta_, index * kWarpgroupWarps, model);
-    for (const WgmmaOperation& operation : batch) tell(operation, true, operation.completion);
+    for (const WgmmaOperation& operation : batch) notify(operation, true, operation.completion);
   }
   cta_.cluster->note_progress();
 }
 
-void WgmmaUnit::tell(const WgmmaOperation& operation, bool completes, Cycle now) const {
+void WgmmaUnit::notify(const WgmmaOperation& operation, bool completes, Cycle now) const {
   const Cluster& cluster = *cta_.cluster;
   if (!cluster.observed(EventKind::tensor_core)) return;
   const WgmmaForm& form = *operation.form;
@@ -250,7 +250,7 @@ void WgmmaUnit::tell(const WgmmaOperation& operation, bool completes, Cycle now)
   event.n = form.n;
   event.k = form.k();
   event.accumulate = operation.accumulate;
-  cluster.tell(&Observer::on_tensor_core, event);
+  cluster.notify(&Observer::on_tensor_core, event);
 }
 
 }  // namespace bw::sim

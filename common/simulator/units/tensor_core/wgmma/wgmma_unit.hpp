@@ -73,7 +73,7 @@ class WgmmaUnit {
   void schedule_drain(uint32_t group, Cycle time);
   void execute_until(Warpgroup& group, Cycle now);
   [[nodiscard]] size_t batch_length(const Warpgroup& group, Cycle now) const;
-  void tell(const WgmmaOperation& operation, bool completes, Cycle now) const;
+  void notify(const WgmmaOperation& operation, bool completes, Cycle now) const;
 
   Cta& cta_;
   std::deque<Warpgroup> groups_;  ///< by warp / 4; grows on demand

@@ -1,4 +1,4 @@
-#include "common/simulator/base/kept_memory.hpp"
+#include "common/simulator/base/buffer_pool.hpp"
 
 #include <array>
 #include <bit>
@@ -29,7 +29,7 @@ size_t rounded(size_t bytes) {
 
 /// Free memory by size, last in, first out. None is returned to the host, since the next launch
 /// needs as much.
-class Keeper {
+class BufferPool {
  public:
   void* take(size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -73,22 +73,22 @@ class Keeper {
   size_t left_ = 0;                                    ///< of it
 };
 
-Keeper& keeper() {
-  static Keeper* const keeper = new Keeper;  // outlives all users
-  return *keeper;
+BufferPool& buffer_pool() {
+  static BufferPool* const pool = new BufferPool;  // outlives all users
+  return *pool;
 }
 
 }  // namespace
 
-void* take_memory(size_t bytes) {
-  return bytes < kLeastBytes ? operator new(bytes) : keeper().take(rounded(bytes));
+void* allocate_pooled(size_t bytes) {
+  return bytes < kLeastBytes ? operator new(bytes) : buffer_pool().take(rounded(bytes));
 }
 
-void give_memory_back(void* memory, size_t bytes) noexcept {
+void return_to_pool(void* memory, size_t bytes) noexcept {
   if (bytes < kLeastBytes)
     operator delete(memory);
   else
-    keeper().give_back(memory, rounded(bytes));
+    buffer_pool().give_back(memory, rounded(bytes));
 }
 
 }  // namespace bw::sim

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The places that the CTAs of a launch leave on their SMs, for those of the next clusters.
+/// The slots on SMs that CTAs of a launch leave free for those of the next clusters.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace bw::sim {
 
-/// Free places of CTAs. The CTAs of a cluster take places of one GPC, those that have been free for
-/// the longest time, also where CTAs of different clusters were before.
-class FreePlaces {
+/// Free slots of CTAs. The CTAs of a cluster take slots of one GPC, those that have been free for
+/// the longest time, even if CTAs of different clusters used them before.
+class FreeSlots {
  public:
   /// A place that a CTA has left.
   struct FreeSlot {
@@ -29,7 +29,7 @@ class FreePlaces {
 
   /// For clusters of that many CTAs. `gpcs`: by the place of a cluster; empty: it takes what one
   /// cluster has left.
-  FreePlaces(uint32_t cluster_ctas, std::span<const uint32_t> gpcs)
+  FreeSlots(uint32_t cluster_ctas, std::span<const uint32_t> gpcs)
       : ctas_(cluster_ctas), gpcs_(gpcs) {}
 
   /// A CTA has left its place.
