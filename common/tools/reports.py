@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from . import ptx_errors, runs
 
-# How reports call the reader's file: its base name would be the solution's as well.
+# How reports call the reader's file, and the workbook's with a fault to be found: the base name of
+# each is the solution's as well.
 YOURS = "your "
+FAULTY = "faulty "
 MOST_LINES = 14
 _ERROR = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error\b"
                     r"(?: #[\w-]+)?\s*:\s*(?P<message>.*)$")

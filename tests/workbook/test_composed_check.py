@@ -89,6 +89,13 @@ class ComposedCheck(unittest.TestCase):
         self.assertIn(f"{self.exercise.reader_file}:2", " ".join(verdict.report))
         self.assertNotIn(reports.YOURS, " ".join(verdict.report))
 
+    def test_an_explanation_of_lines_that_only_resemble_the_known_answers_is_a_guess(self):
+        known = next(one for one in self.exercise.wrong if not one.output)
+        verdict = self.verdict("// mine", *known.answer.strip().split("\n"))
+        self.assertEqual((verdict.wrong, verdict.guessed), (known.name, False), verdict)
+        verdict = self.verdict(*known.answer.strip().split("\n"), "static_cast<void>(stage);")
+        self.assertEqual((verdict.wrong, verdict.guessed), (known.name, True), verdict)
+
     def test_settings_of_the_user_do_not_reach_a_check(self):
         self.tools.env["BW_SIM_SMS"] = "nonsense"
         self.addCleanup(self.tools.env.pop, "BW_SIM_SMS")
@@ -106,7 +113,18 @@ class ComposedCheck(unittest.TestCase):
             run = self.bug.runs[0]
             result = self.start(run.program, run.options, composed.environment(run.program))
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn(self.bug.bug_file.name, result.stderr)
+        self.assertIn(reports.FAULTY + self.bug.bug_file.name, result.stderr)
+        self.assertNotIn(reports.YOURS, result.stderr)
+
+    def test_a_report_of_a_program_with_the_readers_lines_names_them(self):
+        lines = ("++stage;", "*reinterpret_cast<volatile uint32_t*>(uintptr_t{16}) = 1;")
+        own = regions.ReaderRegion(lines, 1)
+        program = self.exercise.runs[0].program
+        with mock.patch.object(regions, "reader_region", return_value=own), \
+                compose.mine(self.root, [self.exercise], program, self.tools) as composed:
+            result = self.start(program, self.exercise.runs[0].options, composed.environment(program))
+        self.assertEqual(result.returncode, runs.FAULT)
+        self.assertIn(f"{reports.YOURS}{self.exercise.reader_file.name}:2", result.stderr)
 
     def start(self, program, options, settings):
         return subprocess.run([str(runs.build.program(self.root, runs.build.SIM, program)),
