@@ -41,7 +41,7 @@ class Composed:
 def bug(root, exercise, tools, on_progress=None):
     """The programs of a find exercise with its fault in them."""
     root = Path(root).resolve()
-    focus = reports.YOURS + exercise.bug_file.name
+    focus = reports.name_of(exercise.bug_file)
     ready = prebuilt.bug(root, exercise)
     if ready:
         return Composed(root, _work_folder(root), focus, ready)

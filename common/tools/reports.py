@@ -136,6 +136,12 @@ def parse(errors, reader_file):
                   tuple(_cut(body, str(reader_file))))
 
 
+def name_of(file):
+    """How reports call a file that is compiled instead of the solution's. The faulty file of a bug hunt has
+    a name of its own, and it isn't the reader's."""
+    return file.name if file.parent.name == "bugs" else YOURS + file.name
+
+
 def _with_path(line, reader_file):
     return line.replace(YOURS + reader_file.name, str(reader_file))
 

@@ -107,6 +107,7 @@ class ComposedCheck(unittest.TestCase):
             result = self.start(run.program, run.options, composed.environment(run.program))
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(self.bug.bug_file.name, result.stderr)
+        self.assertNotIn(reports.YOURS + self.bug.bug_file.name, result.stderr)
 
     def start(self, program, options, settings):
         return subprocess.run([str(runs.build.program(self.root, runs.build.SIM, program)),

@@ -43,9 +43,11 @@ struct ToCodes {
 };
 
 /// Gives the first rows of A a single element, 1, so that their rows of D are columns of B: numbers
-/// of few bits, among them some that are 448 times a power of two.
-void make_rows_of_one_element(BlockScaledMatrix& a) {
-  constexpr int64_t kRows = 16, kDistance = 8;
+/// of few bits, among them some that are 448 times a power of two. Of the next two rows one is
+/// zero, and with scales that are powers of two the other one is small.
+void make_special_rows(BlockScaledMatrix& a) {
+  constexpr int64_t kRows = 16, kDistance = 8, kZeroRow = kRows, kSmallRow = kRows + 1;
+  constexpr uint8_t kSmallInUe8m0 = 87;  // 2^-40
   constexpr uint8_t kOneInE4m3 = 0x38, kOneInE2m1 = 2, kOneInUe8m0 = 127;
   const bool is_e4m3 = element_bits(a.format) == 8;
   for (int64_t row = 0; row < kRows; ++row) {
@@ -55,6 +57,9 @@ void make_rows_of_one_element(BlockScaledMatrix& a) {
     std::fill_n(a.scales.begin() + row * a.blocks, a.blocks,
                 has_ue8m0_scales(a.format) ? kOneInUe8m0 : kOneInE4m3);
   }
+  std::fill_n(a.values.begin() + kZeroRow * a.row_bytes(), a.row_bytes(), 0);
+  if (has_ue8m0_scales(a.format))
+    std::fill_n(a.scales.begin() + kSmallRow * a.blocks, a.blocks, kSmallInUe8m0);
 }
 
 /// The first `k` columns of a matrix, whole blocks.
@@ -94,7 +99,7 @@ Comparison compare_with_smallest(const std::vector<float>& d, const BlockScaledM
 template <BlockFormat format>
 class TwoGemms {
  public:
-  TwoGemms() { make_rows_of_one_element(first_.a); }
+  TwoGemms() { make_special_rows(first_.a); }
 
   /// Runs and verifies the first one, with D in fp32 and quantised, then the second one.
   ExitStatus run() {
