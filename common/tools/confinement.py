@@ -26,13 +26,13 @@ SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/
           "/etc/alternatives", "/etc/ld.so.cache")
 ROOT_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
 NOBODY = 65534
-# Of the user nobody on the whole machine: the checks of all workers, and any other use of that user.
+# For the user NOBODY on the whole machine: the checks of all workers, and any other use of that user.
 MOST_PROCESSES = 4096
 # On a busy machine a process waits: the limit is its processor time, and the wall's is this many times
 # that, so that a verdict doesn't depend on who else computes.
 WALL_FACTOR = 10.0
-# What strongest() can leave out: without bubblewrap and the user nobody only limits remain.
-# VIEW: the file system of its own that the user nobody gets where root may make one.
+# What strongest() can leave out: without BUBBLEWRAP and USER only limits remain.
+# VIEW: the private file system of that user, which root can make.
 BUBBLEWRAP, USER, VIEW = "bubblewrap", "user", "view"
 # What ended a process that was over a limit, in its own words or its compiler driver's.
 _OUT_OF_MEMORY = re.compile(r"out of memory|[Cc]annot allocate memory|bad_alloc|memory exhausted|"
@@ -139,14 +139,14 @@ class _Limits(_None):
 
 
 class _OtherUser(_Limits):
-    """The same as the user nobody."""
+    """The same limits, as an unprivileged user (`nobody`)."""
 
     name = "an unprivileged user, and limits of time, memory and file sizes"
 
     def __init__(self, root):
         super().__init__(root)
         self.warning = ("bubblewrap is not usable here: the compiler of a submission runs as the user "
-                        "nobody and can read what everybody can read, and use the network. Install the "
+                        "nobody and can read what all users can read, and use the network. Install the "
                         "package bubblewrap.")
 
     def command(self, words, bounds, writable=None, readable=()):
@@ -155,7 +155,7 @@ class _OtherUser(_Limits):
 
 
 class _OtherUserInView(_OtherUser):
-    """The user nobody with a file system of only the needed files, no network and no other processes,
+    """That user with a file system of only the needed files, no network and no other processes,
     by namespaces that root makes."""
 
     name = "an unprivileged user: no network, and no files but the compiler's, the project's and its own"
@@ -221,8 +221,8 @@ class _View:
 
 
 def _hand_over(writable, readable):
-    """Gives the folder of a check to the user nobody, and files in such a folder with it: whoever made
-    them, another process may have to read or replace them."""
+    """Makes NOBODY the owner of the folder of a check and of the files in it: whoever made them,
+    another process may have to read or replace them."""
     handed = []
     if writable is not None:
         for folder, _, names in os.walk(writable):

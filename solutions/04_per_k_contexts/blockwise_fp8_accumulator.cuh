@@ -32,8 +32,8 @@ class BlockwiseFp8Accumulator {
   static constexpr bool kAddsPairs = !std::is_same_v<Sums, OneColumnAtATime>;
   static constexpr int kMostColumns = 192;  ///< with two small fragments, and nothing spills
   static_assert(kColumns <= kMostColumns,
-                "128 rows x more than 192 columns per CTA need so many accumulator registers per"
-                " thread (one a column, of 255) that they would spill: use a smaller N, 64 rows per"
+                "128 rows x more than 192 columns per CTA need one accumulator register per column"
+                " in each thread, and of its 255 some would spill: use a smaller N, 64 rows per"
                 " CTA, or two groups of epilogue warps");
   /// Columns per tcgen05.ld; two loads' registers are in use, on top of the accumulator's.
   static constexpr int chunk_columns() {

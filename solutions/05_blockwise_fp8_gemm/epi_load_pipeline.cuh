@@ -14,8 +14,8 @@ namespace bw {
 /// A consumer reads C by ordinary loads and TMA overwrites it: fence the async proxy before the
 /// arrival.
 ///
-/// It can't be copied: a copy would be a second cursor over the same ring, and one of the two would
-/// fall behind.
+/// It can't be copied: a copy would be a second cursor over the same ring, and only one of the two
+/// would move.
 template <int NumStages>
 struct EpiLoadPipeline {
   using Pipeline = ProducerConsumerPipeline<NumStages>;  ///< the ring below

@@ -51,7 +51,7 @@ inline void validate_gemm_arguments(const BlockwiseFp8GemmArguments& arguments) 
   validate_tma_matrix("D", d, n, ldd, arguments.output_bytes());
   require(b_scales != nullptr, "The B-scales are a null pointer; give a device address.");
   require(reinterpret_cast<uintptr_t>(b_scales) % sizeof(float) == 0, "The B-scales start at ",
-          b_scales, "; fp32 lie at multiples of 4 bytes.");
+          b_scales, "; the address of an fp32 is a multiple of 4.");
   require(ldb_scales >= k_blocks, "The B-scales have rows ", ldb_scales, " elements apart; K = ", k,
           " has ", k_blocks, " blocks of 128, one scale each.");
   require(beta == 0 || c != nullptr, "beta is ", beta,

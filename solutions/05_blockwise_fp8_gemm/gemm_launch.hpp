@@ -16,8 +16,8 @@ namespace bw {
 void prepare_gemm_kernel(const GemmKernel& kernel);
 
 /// Clusters of the grid: with static scheduling what the device holds at once, else all pieces.
-/// A cluster lies in one GPC, so that fewer can fit than the multiprocessors would hold. Throws
-/// Error when none does.
+/// All CTAs of a cluster are in one GPC, so fewer clusters can fit than the multiprocessors would
+/// hold. Throws Error if none fits.
 uint32_t clusters_to_launch(const GemmKernel& kernel, const TileRaster& raster);
 
 /// Enqueues a prepared kernel on `stream`. `arguments`: its only parameter. Throws Error for what

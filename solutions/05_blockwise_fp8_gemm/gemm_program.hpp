@@ -20,7 +20,7 @@ struct GemmOptions {
   int64_t m = 512;    ///< rows of A, C and D
   int64_t n = 512;    ///< rows of B, columns of C and D
   int64_t k = 1024;   ///< columns of A and B
-  double beta = 0.5;  ///< factor of the residual C; 0: there is no C
+  double beta = 0.5;  ///< factor of the residual C; 0: the product has no C
   int64_t seed = 1;   ///< seed of the random inputs
   int fill = 0;       ///< index into fill_names(), in the order of Fill
   /// Name of the configuration, or automatic().

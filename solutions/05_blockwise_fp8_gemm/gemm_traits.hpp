@@ -11,7 +11,7 @@ namespace bw {
 /// Element type of D.
 enum class OutputType { kBf16, kFp32 };
 
-/// Who decides which tile a cluster computes next.
+/// How a cluster finds the tile that it computes next.
 enum class TileScheduling {
   kStatic,         ///< a persistent grid; tile i + round * clusters
   kLaunchControl,  ///< a grid of all tiles; running clusters take over those that haven't started

@@ -42,7 +42,7 @@ struct GemmTraits {
   /// then needs no branch in its loop.
   bool fences_together = false;
   /// The columns of D are on wgmma's M side, tile_n = 64 of them, its rows on the N side
-  /// (swap_ab_kernel.cuh). Then a CTA has one tile or one part of its K, and there are no slots.
+  /// (swap_ab_kernel.cuh). Then a CTA has one tile or one part of its K, and no slots.
   bool swap_ab = false;
   int resident_ctas = 1;  ///< with swap_ab: CTAs that shall fit in one multiprocessor
   /// While one K block is promoted, the next one's MMAs run. It takes registers, and stages are

@@ -39,7 +39,7 @@ struct GroupSchedule {
   uint32_t n = 0;           ///< rows of one product's B
   uint32_t scale_rows = 0;  ///< rows of one product's B-scales
 
-  /// Blocks of rows of a masked product: a count below 0 is none, one above the room is the room.
+  /// Blocks of rows of a masked product; a count outside 0 ... room is clamped.
   BW_HOST_DEVICE constexpr uint32_t active_blocks(uint32_t group) const {
     const int32_t rows = numbers[group];
     if (rows <= 0) return 0;

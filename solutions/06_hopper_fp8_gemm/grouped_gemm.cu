@@ -105,7 +105,7 @@ void validate_grouped_gemm_arguments(const GroupedFp8GemmArguments& arguments) {
           "The groups' numbers are a null pointer; give a device address.");
   require(reinterpret_cast<uintptr_t>(arguments.numbers) % alignof(int32_t) == 0,
           "The groups' numbers start at ", static_cast<const void*>(arguments.numbers),
-          "; int32 lie at multiples of 4 bytes.");
+          "; the address of an int32 is a multiple of 4.");
   if (arguments.layout == GroupLayout::kContiguous) return;
   require(gemm.m % arguments.groups == 0 && gemm.m / arguments.groups % kGroupRows == 0,
           "The masked layout has m = ", gemm.m, " rows for ", arguments.groups,

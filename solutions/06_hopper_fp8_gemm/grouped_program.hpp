@@ -44,7 +44,7 @@ struct GroupedOptions {
     require(groups >= 1 && groups <= kMostGroups, "--groups is ", groups, "; give 1 to ",
             kMostGroups, ", or 0 for one GEMM.");
     require(gemm.fill == static_cast<int>(Fill::kNormal),
-            "--fill position-c is for one GEMM; leave it out beside --groups.");
+            "--fill position-c is for one GEMM; leave it out with --groups.");
     require_host_memory(static_cast<double>(groups) *
                         static_cast<double>(gemm.m * gemm.k + gemm.n * gemm.k +
                                             gemm.m * gemm.n * (2 * sizeof(Bf16) + sizeof(float))));

@@ -81,7 +81,7 @@ struct GemmConfig {
   static_assert(kSplitK <= kOwners + 1,
                 "the owners' partial sums come first, of which the order doesn't matter, then one");
   static_assert(kSplitK == 1 || !traits.writes_behind,
-                "a cluster that splits K computes one tile: there is no next one to hide behind");
+                "a cluster that splits K computes one tile: no next one can hide its output");
   static constexpr bool kStreamK = traits.stream_k;  ///< whether the last round is shared
   static_assert(!kStreamK || traits.writes_behind,
                 "parts of a piece come together where a tile is finished but not yet written");

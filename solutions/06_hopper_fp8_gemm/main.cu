@@ -72,7 +72,7 @@ void validate_tuning(const ProgramOptions& options) {
   if (!options.tunes) return;
   bw::require(!options.chooses_config(), "--tune finds the configuration: leave --config out.");
   bw::require(!options.unverified, "--tune remembers what was verified: leave --unverified out.");
-  bw::require(options.grouped.groups == 0, "--tune is for one GEMM; leave it out beside --groups.");
+  bw::require(options.grouped.groups == 0, "--tune is for one GEMM; leave out --tune or --groups.");
   bw::require(!options.tuned.empty(),
               "--tune has no place to remember what it finds: give a file with --tuned.");
 }

@@ -106,13 +106,13 @@ void TunedChoices::write(const std::string& path) const {
          << shape.k << "," << (shape.has_residual ? "yes" : "no") << "," << config << ","
          << microseconds << "\n";
   }
-  const std::filesystem::path target(path), beside(path + ".new");
+  const std::filesystem::path target(path), temporary(path + ".new");
   std::error_code error;
   if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), error);
-  std::ofstream file(beside);
+  std::ofstream file(temporary);
   file << text.str();
   file.close();
-  if (file.good()) std::filesystem::rename(beside, target, error);
+  if (file.good()) std::filesystem::rename(temporary, target, error);
   require(file.good() && !error, "Could not write ", path, error ? ": " + error.message() : "",
           "; give a file in a folder that can be written with --tuned.");
 }

@@ -35,7 +35,7 @@ struct BlockScaledGemmArguments {
   int64_t ldc;              ///< elements from row to row of C
   Bf16* d;                  ///< [M, ldd]; may be C itself. Chapter 5's D says what TMA may write
   int64_t ldd;              ///< elements from row to row of D, a multiple of 8
-  float beta;               ///< factor of the residual C; 0: there is no C
+  float beta;               ///< factor of the residual C; 0: the product has no C
   std::optional<QuantisedOutput> quantised = {};  ///< D in another format: `d` isn't used then
 };
 

@@ -26,7 +26,7 @@ const std::vector<std::string>& block_format_names();
 /// All kernels, by format, then by shape.
 const std::vector<BlockScaledKernel>& block_scaled_kernels();
 
-/// The kernel called `name`. Throws Error, with all names, when there is none.
+/// The kernel called `name`. Throws Error, with all names, if no kernel has it.
 const BlockScaledKernel& find_block_scaled_kernel(std::string_view name);
 
 /// The kernel for D [m, n] of this format on `multiprocessors` SMs: that whose rounds of tiles take

@@ -81,7 +81,7 @@ class PackedInputs {
   Bytes unescaped(const std::string& line) const {
     const size_t begin = line.find('"');
     if (begin == std::string::npos || line.size() < begin + 2 || line.back() != '"') {
-      refuse_line("an input stands between quotes");
+      refuse_line("an input must be in quotes");
     }
     Bytes bytes;
     for (size_t i = begin + 1; i + 1 < line.size(); ++i) {

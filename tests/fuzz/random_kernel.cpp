@@ -252,11 +252,11 @@ std::string instruction_of(Shape shape, Choices& choices) {
 }
 
 std::string one_instruction_kernel(const std::string& before, const std::string& instruction,
-                                   const std::string& behind) {
+                                   const std::string& after) {
   const bool with_tensor_memory = instruction.starts_with("tcgen05.");
   Choices first({});
   return with_entry(beginning(first, with_tensor_memory) + before + "  " + instruction + "\n" +
-                    behind + (with_tensor_memory ? kEnding : ""));
+                    after + (with_tensor_memory ? kEnding : ""));
 }
 
 Task random_kernel(Choices& choices) {

@@ -28,11 +28,11 @@ using Shape = std::string_view;
 /// One instruction of a form, its operands chosen; not yet known to decode.
 [[nodiscard]] std::string instruction_of(Shape shape, Choices& choices);
 
-/// The text of a kernel of one instruction; `before` and `behind` are statements. The registers of
+/// The text of a kernel of one instruction; `before` and `after` are statements. The registers of
 /// addresses hold the same values as in a random_kernel().
 [[nodiscard]] std::string one_instruction_kernel(const std::string& before,
                                                  const std::string& instruction,
-                                                 const std::string& behind);
+                                                 const std::string& after);
 
 /// A kernel of some instructions, branches and loops. Threads have addresses of shared memory, of
 /// four mbarriers, of Tensor Memory and of global memory in their registers.

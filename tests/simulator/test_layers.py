@@ -10,8 +10,8 @@ from pathlib import Path
 SIMULATOR = Path(__file__).resolve().parents[2] / "common" / "simulator"
 PREFIX = "common/simulator/"
 
-# What each layer may include beside itself. Arrows go down; diagnosis and trace are both observers
-# of the machine and don't know each other.
+# What each layer may include in addition to itself. Diagnosis and trace both observe the machine
+# and do not know each other.
 BELOW = {
     "base": set(),
     "isa": {"base"},
@@ -131,7 +131,7 @@ class OneHomeForOpcodes(unittest.TestCase):
                                  'common/simulator/trace/a.cpp:2: "mul.wide."'])
 
 
-# The tables are behind the port: no unit looks at their numbers.
+# Units reach the tables only through the port: no unit reads their numbers.
 TABLE = re.compile(r"\bTimingTable\b|timing_(?:table|numbers)|\btimes\(\)|[.>]table\b")
 
 
@@ -167,7 +167,7 @@ class Layers(unittest.TestCase):
         self.assertEqual(problems, [], "\n" + "\n".join(problems))
 
     def test_every_layer_is_there(self):
-        # An empty folder is what a move leaves behind in somebody's checkout, no layer.
+        # A move can leave an empty folder in a checkout; it is not a layer.
         folders = {path.name for path in SIMULATOR.iterdir() if any(path.glob("**/*.hpp"))}
         self.assertEqual(folders, set(BELOW))
 

@@ -1,8 +1,8 @@
 /// \file
-/// Lab: a context from its contract. The chapter's roles, but the MMA warp's two scopes of a K
+/// Lab: a context from its description. The chapter's roles, but the MMA warp's two scopes of a K
 /// block, operands and accumulator, are one type of the lab's own.
 ///
-/// New against the chapter's kernel: what such a type does, written out for both rings at once.
+/// New compared with the chapter's kernel: what such a type does, for both rings at once.
 
 #include "solutions/04_per_k_contexts/labs/lab_roles.cuh"
 
@@ -23,11 +23,11 @@ struct MmaBlock {
   InputRing& input;
   AccumulatorRing& accumulators;
 
-  // >>> exercise 4.10 "A context from its contract"
-  // Enter and exit, as the contract above says. A member function of the rings may do
+  // >>> exercise 4.10 "A context from its description"
+  // Enter and exit, as the description above says. A member function of the rings may do
   // what you need: wait_consumer, wait_producer, consumer_mbar, producer_step, …
   __device__ MmaBlock(InputRing& in, AccumulatorRing& out) : input(in), accumulators(out) {
-    BW_EXERCISE_NOT_DONE("4.10", "A context from its contract");
+    BW_EXERCISE_NOT_DONE("4.10", "A context from its description");
   }
   __device__ ~MmaBlock() {}
   // <<< exercise 4.10

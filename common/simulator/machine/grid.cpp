@@ -54,7 +54,7 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   if (c.grid.volume() == 0 || c.block.volume() == 0)
     refuse(kernel, FaultCode::launch_extents,
            "grid " + text(c.grid) + " and block " + text(c.block) + " must not be empty",
-           "every extent of a launch is at least 1", "launch nothing when there is no work");
+           "every extent of a launch is at least 1", "skip the launch if it has no work");
   if (c.block.x > kMostBlock.x || c.block.y > kMostBlock.y || c.block.z > kMostBlock.z ||
       c.block.volume() > kMaxThreadsPerBlock)
     refuse(kernel, FaultCode::launch_extents,

@@ -121,7 +121,7 @@ def fault_catalogue(cases):
         *[f"| {_cell(case.idea)} | {_pitfalls(case)} | {case.code} | {case.level} | {_where(case)} |"
           for case in faulty],
         "",
-        "## What looks like a fault and is none",
+        "## What looks like a fault but is right",
         "",
         f"About these {len(right)} kernels the simulator has to be silent, at the level `races` and "
         "under each seed.",

@@ -2,7 +2,7 @@
 /// Lab: the same roles with warp contexts. MmaWarpContext and EpilogueWarpContext take over the
 /// life of the tensor memory and both sides of the accumulator ring; the load warp is untouched.
 ///
-/// New against the overlap: no wait, fence or arrival of the accumulator ring is left to forget.
+/// New compared with the overlap: no wait, fence or arrival of the second ring can be left out.
 
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"

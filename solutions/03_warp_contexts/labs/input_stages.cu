@@ -2,7 +2,7 @@
 /// Lab: how many input stages are enough. The roles that take turns, with a ring of one to eight
 /// input stages between the load warp and the MMA warp.
 ///
-/// New against roles in turn: the depth of the input ring is an option, and the accumulators
+/// New compared with roles in turn: the depth of the input ring is an option, and the accumulators
 /// overlap.
 
 #include <string>

@@ -1,6 +1,6 @@
 /// \file
 /// Lab: the K loop. One thread loads a K block, waits, multiplies, waits, and goes on to the next
-/// block; then all threads read the accumulator. There are no roles, and nothing overlaps.
+/// block; then all threads read the accumulator. No thread has a role yet, and nothing overlaps.
 ///
 /// New compared with chapter 2: several MMAs add up in one accumulator, and the same two mbarriers
 /// are used once for every K block, so that their parity matters again.

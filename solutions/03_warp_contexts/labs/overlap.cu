@@ -3,7 +3,7 @@
 /// warp; an early release lets the MMA warp go on while the epilogue stores; a second accumulator
 /// lets it go on while the epilogue reads.
 ///
-/// New against roles in turn: nothing but the depth of the two rings and the place of one arrival.
+/// New compared with roles in turn: the depth of both rings and the position of one arrival.
 
 #include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
 

@@ -2,9 +2,9 @@
 /// Lab: CTAs that outlive their tile. Twice as many tiles as SMs: as one CTA per tile, or as one
 /// CTA per SM that walks the tiles blockIdx.x, blockIdx.x + gridDim.x, …
 ///
-/// New against the overlap: the grid has nothing to do with the number of tiles. The start of a CTA
-/// (barriers, tensor memory, an empty ring) is paid once, and the epilogue of one tile overlaps the
-/// loads and the MMAs of the CTA's next.
+/// New compared with the overlap: the grid does not depend on the number of tiles. The start of a
+/// CTA (barriers, tensor memory, an empty ring) is paid once, and the epilogue of one tile overlaps
+/// the loads and the MMAs of the CTA's next.
 
 #include <algorithm>
 

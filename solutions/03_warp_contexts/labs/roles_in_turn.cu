@@ -3,7 +3,7 @@
 /// is one input stage and one accumulator, and the epilogue hands the accumulator back last of all:
 /// two of the three roles always wait for the third.
 ///
-/// New against the K loop: every wait of the single thread has become a hand-over between roles.
+/// New compared with the K loop: every wait of the one thread is now a hand-over between roles.
 
 #include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
 

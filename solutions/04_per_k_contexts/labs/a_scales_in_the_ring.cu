@@ -3,7 +3,7 @@
 /// the epilogue, and each says when it is done: five arrivals instead of one. Both rings turn once
 /// a K block.
 ///
-/// New against scales that threads load: EpilogueKContext, and `arrive_input`.
+/// New compared with scales that threads load: EpilogueKContext, and `arrive_input`.
 
 #include "solutions/04_per_k_contexts/labs/lab_roles.cuh"
 

@@ -3,7 +3,7 @@
 /// chapter 3 handed over every tile, and the epilogue promotes one product while the tensor core
 /// makes the next. The scales are read from global memory by the epilogue's own threads.
 ///
-/// New against the promotion without roles: MmaKStage and the per-K view of the accumulator ring.
+/// New compared with promotion.cu: MmaKStage and the per-K view of the accumulator ring.
 
 #include "solutions/04_per_k_contexts/labs/lab_roles.cuh"
 

@@ -3,7 +3,7 @@
 /// columns of D; tiles of 96 columns don't end where scale blocks do. One scale per tile is wrong,
 /// a pair with a boundary is right.
 ///
-/// New against the A-scales: two scales a K block, chosen by column.
+/// New compared with the A-scales: two scales a K block, chosen by column.
 
 #include <algorithm>
 

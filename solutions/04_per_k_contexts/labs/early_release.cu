@@ -3,7 +3,7 @@
 /// accumulator is in registers after the last load from tensor memory: from there on the other
 /// roles needn't wait. Released at the end of the K block, everything is still right, and slower.
 ///
-/// New against the A-scales in the ring: nothing but the place of two arrivals.
+/// New compared with the A-scales in the ring: only the positions of two arrivals.
 
 #include "solutions/04_per_k_contexts/labs/lab_roles.cuh"
 

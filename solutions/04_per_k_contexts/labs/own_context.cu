@@ -1,8 +1,8 @@
 /// \file
-/// Lab: a context from its contract. The chapter's roles, but the MMA warp's two scopes of a K
+/// Lab: a context from its description. The chapter's roles, but the MMA warp's two scopes of a K
 /// block, operands and accumulator, are one type of the lab's own.
 ///
-/// New against the chapter's kernel: what such a type does, written out for both rings at once.
+/// New compared with the chapter's kernel: what such a type does, for both rings at once.
 
 #include "solutions/04_per_k_contexts/labs/lab_roles.cuh"
 
@@ -23,7 +23,7 @@ struct MmaBlock {
   InputRing& input;
   AccumulatorRing& accumulators;
 
-  // >>> exercise 4.10 "A context from its contract"
+  // >>> exercise 4.10 "A context from its description"
   __device__ MmaBlock(InputRing& in, AccumulatorRing& out) : input(in), accumulators(out) {
     accumulators.wait_consumer();
     input.wait_producer();

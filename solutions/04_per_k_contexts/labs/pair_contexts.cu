@@ -3,7 +3,7 @@
 /// rows of A and half of B's, the leader's MMA warp multiplies for both, each epilogue promotes its
 /// own 128 rows. The contexts are the same types with cta_group 2.
 ///
-/// New against one CTA: who waits for whom across the pair.
+/// New compared with one CTA: which role waits for which across the pair.
 ///
 ///     barrier            whose         arrivals
 ///     input full         the leader's  its expect_tx for the bytes of both CTAs

@@ -4,7 +4,7 @@
 /// more: once with one accumulator for the whole of K, once with a sum in registers to which every
 /// K block is added with its own scales.
 ///
-/// New against chapter 3: the epilogue has work in every K block, not only at the end.
+/// New compared with chapter 3: the epilogue has work in every K block, not only at the end.
 
 #include <cstdint>
 

@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
                    "a configuration's name, auto (the host API's choice), or all (times each)");
   command_line.add("timing", options.timing, kTimings,
                    "single: each launch alone between its events, cuBLASLt's also from a graph; "
-                   "queued: behind a waiting kernel, in turn: device time only");
+                   "queued: in turn, after a waiting kernel: device time only");
   command_line.add("repeats", options.repeats,
                    "timed launches of each contestant, by each way of timing");
   command_line.add("seed", options.seed, "seed of the random inputs");

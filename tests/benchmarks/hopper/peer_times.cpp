@@ -20,7 +20,7 @@ std::string peer_of(const CsvTable& table) {
     found = name;
   }
   require(!found.empty(),
-          "The peer's table has no column PEER_warm_us beside those of ours and of cublaslt.");
+          "The peer's table has columns of ours and of cublaslt, but no column PEER_warm_us.");
   return found;
 }
 
@@ -61,7 +61,7 @@ PeerTimes::PeerTimes(const CsvTable& table) : name_(peer_of(table)) {
     const PeerRow row{time_of(table, i, columns[0]), time_of(table, i, columns[1]),
                       time_of(table, i, columns[2]), time_of(table, i, columns[3])};
     require(rows_.emplace(shape, row).second, table.place(i), ": the shape ", table.text(i, m), "x",
-            table.text(i, n), "x", table.text(i, k), " stands in the table before; leave one out.");
+            table.text(i, n), "x", table.text(i, k), " is in the table twice; leave one out.");
   }
 }
 

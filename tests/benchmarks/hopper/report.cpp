@@ -87,7 +87,7 @@ std::string shared_markdown(const std::vector<SharedRate>& rates) {
 
 std::string accumulation_markdown(const std::vector<AccumulationBits>& bits) {
   std::string text =
-      "What is left of a small product beside one 2^distance as large (1: all, 0: nothing).\n\n"
+      "What is left of a small product added to one 2^distance as large (1: all, 0: nothing).\n\n"
       "| distance | neighbours in one wgmma | first and last of one wgmma | small one in the next"
       " wgmma | the same, negative | the same, 1.5 times as large |\n|---|---|---|---|---|---|\n";
   for (const AccumulationBits& entry : bits) {

@@ -96,7 +96,7 @@ TEST(PeerTimes, AWrongTableIsRefusedWithThePlace) {
   has(refusal_of("# a comment\n\n" + kHead + "1,2,3,x,1,fast,1,1,1,1\n"),
       "times.csv:4: other_warm_us is \"fast\"");
   has(refusal_of(kHead + "1,2,3,x,1,1,1,1,1,1\n1,2,3,x,1,1,1,1,1,1\n"),
-      "times.csv:3: the shape 1x2x3 stands in the table before");
+      "times.csv:3: the shape 1x2x3 is in the table twice");
   EXPECT_THROW(PeerTimes(CsvTable::read("/nowhere/times.csv")), Error);
 }
 

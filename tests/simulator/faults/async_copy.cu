@@ -415,7 +415,7 @@ __global__ void two_buffers_one_store(const __grid_constant__ FaultArguments arg
 // fault 36: wait_group.read promises that the source was read, not that the data is in global
 // memory.
 // expect BW-R04 at races, "warp 0", "bulk"
-__global__ void result_read_behind_wait_read(const __grid_constant__ FaultArguments args) {
+__global__ void result_read_after_wait_read(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   box[thread()] = args.in[thread()];
   ptx::fence_proxy_async_shared();
@@ -430,7 +430,7 @@ __global__ void result_read_behind_wait_read(const __grid_constant__ FaultArgume
 }
 
 // right 36: wait_group without .read: what the copy has written is there for the waiting thread.
-__global__ void result_read_behind_wait(const __grid_constant__ FaultArguments args) {
+__global__ void result_read_after_wait(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   box[thread()] = args.in[thread()];
   ptx::fence_proxy_async_shared();
@@ -543,7 +543,7 @@ __global__ void cp_async_of_a_neighbour(const __grid_constant__ FaultArguments a
 }
 
 // right: Each thread waits for its own cp.async, then a barrier.
-__global__ void cp_async_behind_a_barrier(const __grid_constant__ FaultArguments args) {
+__global__ void cp_async_after_a_barrier(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(16) uint32_t words[64];
   copy_async_word(&words[thread()], &args.in[thread()]);
   copy_async_commit();
@@ -763,8 +763,8 @@ FaultTable async_copy_kernels() {
       BW_FAULT(everybody_is_told_of_the_group, .threads = 128, .words = 256),
       BW_FAULT(one_group_too_many_allowed, .threads = 128),
       BW_FAULT(two_buffers_one_store, .threads = 128, .words = 512),
-      BW_FAULT(result_read_behind_wait_read, .threads = 128),
-      BW_FAULT(result_read_behind_wait, .threads = 128, .words = 1),
+      BW_FAULT(result_read_after_wait_read, .threads = 128),
+      BW_FAULT(result_read_after_wait, .threads = 128, .words = 1),
       BW_FAULT(ends_under_its_store, .threads = 128),
       BW_FAULT(ends_under_its_load, .threads = 128),
       BW_FAULT(ends_when_the_source_is_read, .threads = 128),
@@ -772,7 +772,7 @@ FaultTable async_copy_kernels() {
       BW_FAULT(copy_of_fenced_global_writes, .words = 4),
       BW_FAULT(cp_async_not_waited_for),
       BW_FAULT(cp_async_of_a_neighbour),
-      BW_FAULT(cp_async_behind_a_barrier),
+      BW_FAULT(cp_async_after_a_barrier),
       BW_FAULT(cp_async_group_too_many),
       BW_FAULT(cp_async_arrives_noinc),
       BW_FAULT(cp_async_arrives_besides),

@@ -39,7 +39,7 @@ __global__ void ends_late_by_luck(const __grid_constant__ FaultArguments args) {
 }
 
 // right 8: The CTAs of the cluster meet before the first of them ends.
-__global__ void ends_behind_a_meeting(const __grid_constant__ FaultArguments args) {
+__global__ void ends_after_a_meeting(const __grid_constant__ FaultArguments args) {
   read_from_neighbour<true>(args);
 }
 
@@ -208,7 +208,7 @@ __device__ __forceinline__ void allocate_in_a_pair(const FaultArguments& args) {
 }
 
 // fault 31: CUTLASS 3435. A CTA of a pair frees its half while the other one may not have
-// allocated: the allocation of a pair is no meeting of its CTAs.
+// allocated: the allocation of a pair does not synchronise its CTAs.
 // expect BW-R10 at races, "rank 0", "rank 1"
 // at "// allocates its half" "// frees its half"
 __global__ void freed_before_the_peer_allocates(const __grid_constant__ FaultArguments args) {
@@ -239,7 +239,7 @@ __global__ void allocation_by_two_edges(const __grid_constant__ FaultArguments a
 FaultTable end_kernels() {
   static const FaultKernel kKernels[] = {
       BW_FAULT(ends_late_by_luck, .threads = 32, .ctas = 2, .cluster = 2),
-      BW_FAULT(ends_behind_a_meeting, .threads = 32, .ctas = 2, .cluster = 2, .words = 32),
+      BW_FAULT(ends_after_a_meeting, .threads = 32, .ctas = 2, .cluster = 2, .words = 32),
       BW_FAULT(arrival_early_by_luck, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(arrival_waited_for, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(inval_under_an_arrival, .threads = 32, .ctas = 2, .cluster = 2),

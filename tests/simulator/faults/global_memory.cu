@@ -26,7 +26,7 @@ __global__ void threads_without_order(const __grid_constant__ FaultArguments arg
 }
 
 // right: __syncthreads orders global memory as well, for the threads of the CTA.
-__global__ void threads_behind_a_barrier(const __grid_constant__ FaultArguments args) {
+__global__ void threads_after_a_barrier(const __grid_constant__ FaultArguments args) {
   args.scratch[thread()] = args.in[thread()];
   __syncthreads();
   args.out[thread() ^ 32] = args.scratch[thread() ^ 32];
@@ -188,7 +188,7 @@ __global__ void put(const uint32_t* in, uint32_t* out, uint32_t delay) {
   out[word()] = value;                // written by put
 }
 
-__global__ void put_behind_wait(const uint32_t* in, uint32_t* out) {
+__global__ void put_after_wait(const uint32_t* in, uint32_t* out) {
   ptx::grid_dependency_wait();
   out[word()] = in[word()];
 }
@@ -255,7 +255,7 @@ void two_streams_with_an_event(FaultRun& run) {
 void dependent_launch_waits(FaultRun& run) {
   const FaultArguments& args = run.arguments;
   put<<<1, 64>>>(args.in, args.scratch, 2000);
-  launch_dependent(put_behind_wait, static_cast<const uint32_t*>(args.scratch), args.out);
+  launch_dependent(put_after_wait, static_cast<const uint32_t*>(args.scratch), args.out);
 }
 
 // fault 26: A dependent launch reads what the grid before it writes, without griddepcontrol.wait.
@@ -287,7 +287,7 @@ FaultTable global_memory_kernels() {
   static const FaultKernel kKernels[] = {
       BW_FAULT(ctas_without_order, .threads = 32, .ctas = 2),
       BW_FAULT(threads_without_order),
-      BW_FAULT(threads_behind_a_barrier),
+      BW_FAULT(threads_after_a_barrier),
       BW_FAULT(relaxed_flag, .threads = 32, .ctas = 2),
       BW_FAULT(released_flag, .threads = 32, .ctas = 2, .words = 1),
       BW_FAULT(flag_of_cta_scope, .threads = 32, .ctas = 2),

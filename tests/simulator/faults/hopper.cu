@@ -141,7 +141,7 @@ __global__ void operand_overwritten_too_early(const __grid_constant__ FaultArgum
 }
 
 // right 36: The operands are overwritten when all warps have waited and met.
-__global__ void operand_overwritten_behind_a_barrier(const __grid_constant__ FaultArguments args) {
+__global__ void operand_overwritten_after_a_barrier(const __grid_constant__ FaultArguments args) {
   __shared__ Operands operands;
   fill(operands.a, kOneE4m3);
   fill(operands.b, kOneE4m3);
@@ -184,7 +184,7 @@ FaultTable hopper_kernels() {
       BW_FAULT(wait_allows_the_group, .threads = 128),
       BW_FAULT(wgmma_without_its_fence, .threads = 128),
       BW_FAULT(operand_overwritten_too_early, .threads = 128),
-      BW_FAULT(operand_overwritten_behind_a_barrier, .threads = 128),
+      BW_FAULT(operand_overwritten_after_a_barrier, .threads = 128),
       BW_FAULT(mma_in_no_group, .threads = 128),
   };
   return kKernels;

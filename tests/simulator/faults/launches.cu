@@ -51,23 +51,23 @@ __global__ void fill_other(uint32_t* to) {
   to[thread()] = 0;
 }
 
-__global__ void add_behind_wait(const uint32_t* first, const uint32_t* second, uint32_t* out) {
+__global__ void add_after_wait(const uint32_t* first, const uint32_t* second, uint32_t* out) {
   ptx::grid_dependency_wait();
-  out[thread()] = first[thread()] + second[thread()];  // added behind the wait
+  out[thread()] = first[thread()] + second[thread()];  // added after the wait
 }
 
 template <bool middle_waits>
 void chain_of_three(const FaultArguments& args) {
   copy_slowly<<<1, kThreads>>>(args.in, args.scratch);
   launch(fill_other<middle_waits>, begins_early(), nullptr, kThreads, args.scratch + kOther);
-  launch(add_behind_wait, begins_early(), nullptr, kThreads, args.scratch, args.scratch + kOther,
+  launch(add_after_wait, begins_early(), nullptr, kThreads, args.scratch, args.scratch + kOther,
          args.out);
 }
 
 // fault 26: CCCL 3131, llama.cpp 22522. Three launches, and the middle one does not wait: the last
 // one's griddepcontrol.wait covers the middle one alone.
-// expect BW-R14 at races, "add_behind_wait", "fill_other.* has not waited"
-// at "// added behind the wait" "// written slowly"
+// expect BW-R14 at races, "add_after_wait", "fill_other.* has not waited"
+// at "// added after the wait" "// written slowly"
 void chain_whose_middle_does_not_wait(FaultRun& run) { chain_of_three<false>(run.arguments); }
 
 // right 26: Three launches, each of which waits for the one in front of it.
@@ -145,21 +145,21 @@ __global__ void add_to(const uint32_t* in, uint32_t* sum, uint32_t* out) {
 
 // right 26: A fill ends before a launch after it begins, whatever the launch's attribute: it is no
 // launch that asks for an overlap (driver_types.h, programmatic stream serialization).
-void dependent_launch_behind_a_fill(FaultRun& run) {
+void dependent_launch_after_a_fill(FaultRun& run) {
   const FaultArguments& args = run.arguments;
   check_cuda(cudaMemsetAsync(args.scratch, 0, kThreads * sizeof(uint32_t), nullptr), "fill");
   launch(add_to, begins_early(), nullptr, kThreads, args.in, args.scratch, args.out);
 }
 
-__global__ void copy_behind_wait(const uint32_t* from, uint32_t* out) {
+__global__ void copy_after_wait(const uint32_t* from, uint32_t* out) {
   ptx::grid_dependency_wait();
   out[thread()] = from[thread()];
 }
 
-/// A launch that records an event when its CTAs have triggered, and one of another stream behind
+/// A launch that records an event when its CTAs have triggered, and one of another stream after
 /// it.
 template <class Kernel>
-void behind_a_programmatic_event(const FaultArguments& args, Kernel second) {
+void after_a_programmatic_event(const FaultArguments& args, Kernel second) {
   cudaStream_t streams[2];
   for (cudaStream_t& stream : streams)
     check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
@@ -176,14 +176,14 @@ void behind_a_programmatic_event(const FaultArguments& args, Kernel second) {
 
 // right 26: A launch after a programmatic event waits for the launch that has recorded it.
 void programmatic_event_and_a_wait(FaultRun& run) {
-  behind_a_programmatic_event(run.arguments, copy_behind_wait);
+  after_a_programmatic_event(run.arguments, copy_after_wait);
 }
 
 // fault 26: A programmatic event says that all CTAs have triggered, not that they have written.
 // expect BW-R14 at races, "read_without_wait", "copy_slowly"
 // at "// read without a wait" "// written slowly"
 void programmatic_event_without_a_wait(FaultRun& run) {
-  behind_a_programmatic_event(run.arguments, read_without_wait);
+  after_a_programmatic_event(run.arguments, read_without_wait);
 }
 
 // fault: DeepEP. Data that the grid writes is read by ld.global.nc, after release and acquire.
@@ -259,7 +259,7 @@ FaultTable launch_kernels() {
       BW_FAULT_HOST(chain_that_triggers_after_its_wait),
       BW_FAULT_HOST(wait_handed_on_by_an_mbarrier),
       BW_FAULT_HOST(wait_of_another_warp),
-      BW_FAULT_HOST(dependent_launch_behind_a_fill),
+      BW_FAULT_HOST(dependent_launch_after_a_fill),
       BW_FAULT_HOST(programmatic_event_and_a_wait),
       BW_FAULT_HOST(programmatic_event_without_a_wait),
       BW_FAULT(written_data_through_nc, .threads = 32, .ctas = 2),

@@ -33,7 +33,7 @@ __global__ void scratch_used_again(const __grid_constant__ FaultArguments args) 
 }
 
 // right 41: The same with a second barrier in each phase.
-__global__ void scratch_used_again_behind_a_barrier(const __grid_constant__ FaultArguments args) {
+__global__ void scratch_used_again_after_a_barrier(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t scratch[64];
   for (uint32_t phase = 0; phase < 2; ++phase) {
     scratch[thread()] = args.in[word()];
@@ -81,7 +81,7 @@ __global__ void lanes_behind_syncwarp(const __grid_constant__ FaultArguments arg
 }
 
 // right 33: A shuffle of all lanes is in between: it makes the lanes wait for each other.
-__global__ void lanes_behind_a_ballot(const __grid_constant__ FaultArguments args) {
+__global__ void lanes_after_a_ballot(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
   words[lane()] = args.in[word()];
   const bool all = __all_sync(0xffffffff, lane() < 32);
@@ -459,12 +459,12 @@ FaultTable shared_memory_kernels() {
   static const FaultKernel kKernels[] = {
       BW_FAULT(no_barrier_between_warps),
       BW_FAULT(scratch_used_again),
-      BW_FAULT(scratch_used_again_behind_a_barrier),
+      BW_FAULT(scratch_used_again_after_a_barrier),
       BW_FAULT(two_scratches_in_turn),
       BW_FAULT(two_scratches_out_of_turn),
       BW_FAULT(lanes_in_step, .threads = 32),
       BW_FAULT(lanes_behind_syncwarp, .threads = 32),
-      BW_FAULT(lanes_behind_a_ballot, .threads = 32),
+      BW_FAULT(lanes_after_a_ballot, .threads = 32),
       BW_FAULT(half_a_syncwarp, .threads = 32),
       BW_FAULT(one_lane_arrives_for_all),
       BW_FAULT(one_lane_arrives_behind_syncwarp, .words = 32),

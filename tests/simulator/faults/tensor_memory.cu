@@ -63,7 +63,7 @@ __global__ void address_without_a_barrier(const __grid_constant__ FaultArguments
 // fault 30: FBGEMM 5022. A flag in shared memory tells of the address, without release and
 // acquire.
 // expect BW-R11 at races, "warp [1-3]", "warp 0"
-__global__ void address_behind_a_volatile_flag(const __grid_constant__ FaultArguments args) {
+__global__ void address_after_a_volatile_flag(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot, flag;
   if (thread() == 0) flag = 0;
   __syncthreads();
@@ -209,7 +209,7 @@ __global__ void no_fence_before_the_barrier(const __grid_constant__ FaultArgumen
 
 // fault 2: Only the writing side has its fence.
 // expect BW-R09 at races, "warp [0-3]", "warp [4-7]"
-__global__ void no_fence_behind_the_barrier(const __grid_constant__ FaultArguments args) {
+__global__ void no_fence_after_the_barrier(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;
   if (warp() == 0) allocate(&slot);
   __syncthreads();
@@ -600,14 +600,14 @@ FaultTable tensor_memory_kernels() {
   static const FaultKernel kKernels[] = {
       BW_FAULT(round_trip, .threads = 128),
       BW_FAULT(address_without_a_barrier, .threads = 128),
-      BW_FAULT(address_behind_a_volatile_flag, .threads = 128),
+      BW_FAULT(address_after_a_volatile_flag, .threads = 128),
       BW_FAULT(register_before_its_wait, .threads = 128),
       BW_FAULT(wait_before_the_second_load, .threads = 128),
       BW_FAULT(one_wait_for_two_loads, .threads = 128, .words = 256),
       BW_FAULT(store_not_waited_for, .threads = 256),
       BW_FAULT(no_tcgen05_fences, .threads = 256),
       BW_FAULT(no_fence_before_the_barrier, .threads = 256),
-      BW_FAULT(no_fence_behind_the_barrier, .threads = 256),
+      BW_FAULT(no_fence_after_the_barrier, .threads = 256),
       BW_FAULT(both_tcgen05_fences, .threads = 256, .words = 128),
       BW_FAULT(two_readers_of_one_quarter, .threads = 256, .words = 128),
       BW_FAULT(columns_of_their_own, .threads = 256),

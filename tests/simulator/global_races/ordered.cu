@@ -185,7 +185,7 @@ __global__ void bulk_load_of_writes(int* data, int* result) {
   result[thread_of_grid()] = values[threadIdx.x];
 }
 
-// All CTAs add to the same numbers by the copy engine; a concurrent plain write is none of these.
+// All CTAs add to the same numbers by the copy engine; a concurrent plain write is not one of them.
 template <bool plain>
 __global__ void bulk_reduction(int* data, int*) {
   __shared__ alignas(128) int values[kThreads];

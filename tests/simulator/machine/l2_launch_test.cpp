@@ -25,7 +25,7 @@ namespace {
 constexpr uint64_t kKilobyte = 1024;
 constexpr uint64_t kMegabyte = kKilobyte * kKilobyte;
 
-/// What is left of so much of a resource that a cluster counted, with what all have done known.
+/// What remains of an amount of a resource that a cluster counted, once all amounts are known.
 double corrected(const L2Launch& launch, uint64_t cluster, Resource resource, float amount) {
   DemandProfile profile{.duration = 512, .interval = 512, .intervals = {{Amounts{}}}};
   profile.intervals[0][0][static_cast<size_t>(resource)] = amount;

@@ -135,8 +135,7 @@ TEST(LaunchTime, CopiesComeLaterTheMoreIsRead) {
     return cycles(std::vector(clusters, steady(kL2, 25, 64)), capacity);
   };
   constexpr double kAlone = 64 * kInterval;
-  // Two that are slower by some part want so much less of it: u = v / 2, 1 / v = 1 + 0.1 u / (1 -
-  // u).
+  // A slower cluster asks for less per cycle: u = v / 2, 1 / v = 1 + 0.1 u / (1 - u).
   EXPECT_NEAR(cycles_of(1), kAlone * (1 + 0.1 / 3), 0.01 * kAlone);
   EXPECT_NEAR(cycles_of(2), kAlone * 1.09, 0.01 * kAlone);
   // Copies of a ring whose delay is less than their lead delay no cluster.
@@ -186,7 +185,7 @@ TEST(LaunchTime, CtasOfAnSmTakeTurns) {
   const std::vector two = {steady(kTensor, 1, 8), steady(kTensor, 1, 8)};
   EXPECT_NEAR(cycles(two, machine(2, 1)), 2 * 8 * kInterval, kStepError);
   EXPECT_NEAR(cycles({two[0], steady(kSlots, 4, 8)}, machine(2, 1)), 8 * kInterval, kStepError);
-  // On two SMs there is no contention.
+  // On two SMs they do not compete.
   EXPECT_NEAR(cycles(two, machine(2, 2)), 8 * kInterval, kStepError);
   // Three slots of four each: together half as many again as there are.
   EXPECT_NEAR(cycles({steady(kSlots, 3), steady(kSlots, 3)}, machine(2, 1)), 1.5 * 16 * kInterval,

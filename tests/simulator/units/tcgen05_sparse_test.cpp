@@ -3,7 +3,7 @@
 ///
 /// Read twice from the PTX ISA: "Sparse Matrices" (granularity, indices, "Sparsity selector"),
 /// "Data Path Layout Organization" (layouts C and F use half of the lanes). Which bit of which lane
-/// is which index stands in figures; the test writes metadata as published kernels do.
+/// is which index is shown in figures; the test writes metadata as published kernels do.
 #include <array>
 
 #include "tests/simulator/units/tcgen05_harness.hpp"
