@@ -17,7 +17,7 @@ class Composed:
 
     root: Path
     folder: Path
-    focus: str = ""                 # the file whose lines reports shall name
+    focus: str = ""                 # the files whose lines reports shall name (BW_SIM_FOCUS)
     programs: dict = field(default_factory=dict)
 
     def files_of(self, program):
@@ -41,13 +41,14 @@ class Composed:
 def bug(root, exercise, tools, on_progress=None):
     """The programs of a find exercise with its fault in them."""
     root = Path(root).resolve()
-    focus = reports.name_of(exercise.bug_file)
+    focus = reports.FAULTY + exercise.bug_file.name
     ready = prebuilt.bug(root, exercise)
     if ready:
         return Composed(root, _work_folder(root), focus, ready)
     shown = patches.shown(root / "solutions" / exercise.chapter, exercise.patch)
     text = f'#line 1 "{root / exercise.bug_file}"\n' + shown.text
-    replaced = [device_code.Replaced(exercise.solution_file, text, exercise.bug_file)]
+    replaced = [device_code.Replaced(exercise.solution_file, text, exercise.bug_file,
+                                     reports.FAULTY)]
     return composed(root, tools, exercise.programs, replaced, on_progress, focus)
 
 
@@ -66,7 +67,8 @@ def mine(root, chosen, program, tools, on_progress=None):
                 if any(device_code.includes(root, source, [file.name]) for source in sources)]
     if not replaced:
         return None
-    return composed(root, tools, [program], replaced, on_progress)
+    return composed(root, tools, [program], replaced, on_progress,
+                    ":".join(file.shown for file in replaced))
 
 
 def composed(root, tools, programs, replaced, on_progress=None, focus=""):

@@ -33,7 +33,13 @@ class Replaced:
 
     name: Path          # relative to the root: what is replaced
     text: str
-    reader_file: Path   # relative to the root: reports call it reports.name_of()
+    reader_file: Path   # relative to the root: what reports name instead
+    owner: str = reports.YOURS  # comes before that name
+
+    @property
+    def shown(self):
+        """The base name that reports show."""
+        return self.owner + self.reader_file.name
 
 
 def _read_build(root):
@@ -188,7 +194,6 @@ class _Job:
 def _jobs(root, tools, programs, replaced, overlay, only):
     cache, names, jobs = {}, [file.name for file in replaced], []
     texts = {file.name: file.text for file in replaced}
-    shown = [reports.name_of(file.reader_file) for file in replaced]
     for program in programs:
         concerned = [unit for unit in units(root, program)
                      if includes(root, unit.source.relative_to(root), names, cache)
@@ -200,7 +205,8 @@ def _jobs(root, tools, programs, replaced, overlay, only):
             source = unit.source.relative_to(root)
             command = [str(tools.toolkit.nvcc), *unit.flags, f"-arch={unit.architecture}", "-ptx",
                        "-x", "cu"]
-            key = ptx_cache.key([str(root), tools.toolkit.release, *command, str(source), *shown], root,
+            key = ptx_cache.key([str(root), tools.toolkit.release, *command, str(source),
+                                 *(file.shown for file in replaced)], root,
                                 _closure(root, source, cache), texts)
             command[1:1] = [f"-I{overlay}"]
             jobs.append(_Job(program, [*command, str(overlay / source if source in names else
@@ -294,9 +300,9 @@ def _keep(root, job, output, replaced):
 
 
 def _name_reader_files(root, ptx, replaced):
-    """Lets reports distinguish the lines of these files from the solution's: see reports.name_of()."""
+    """Lets reports tell the lines of `replaced` from the solution's."""
     text = ptx.read_text(encoding="utf-8")
     for file in replaced:
-        shown = (root / file.name).parent / reports.name_of(file.reader_file)
+        shown = (root / file.name).parent / file.shown
         text = text.replace(f'"{root / file.reader_file}"', f'"{shown}"')
     ptx.write_text(text, encoding="utf-8")

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from . import ptx_errors, runs
 
-# How reports call the reader's file: its base name would be the solution's as well.
+# How reports call the reader's file, and the workbook's with a fault to be found: the base name of each is the
+# solution's as well.
 YOURS = "your "
+FAULTY = "faulty "
 MOST_LINES = 14
 _ERROR = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error\b"
                     r"(?: #[\w-]+)?\s*:\s*(?P<message>.*)$")
@@ -134,12 +136,6 @@ def parse(errors, reader_file):
     own = re.search(re.escape(str(reader_file)) + r":(\d+)", "\n".join(body))
     return Report(head["kind"], head["code"], head["what"], rule, int(own.group(1)) if own else None,
                   tuple(_cut(body, str(reader_file))))
-
-
-def name_of(file):
-    """How reports call a file that is compiled instead of the solution's. The faulty file of a bug hunt has
-    a name of its own, and it isn't the reader's."""
-    return file.name if file.parent.name == "bugs" else YOURS + file.name
 
 
 def _with_path(line, reader_file):

@@ -106,8 +106,17 @@ class ComposedCheck(unittest.TestCase):
             run = self.bug.runs[0]
             result = self.start(run.program, run.options, composed.environment(run.program))
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn(self.bug.bug_file.name, result.stderr)
-        self.assertNotIn(reports.YOURS + self.bug.bug_file.name, result.stderr)
+        self.assertIn(reports.FAULTY + self.bug.bug_file.name, result.stderr)
+        self.assertNotIn(reports.YOURS, result.stderr)
+
+    def test_a_report_of_a_program_with_the_readers_lines_names_them(self):
+        own = regions.ReaderRegion(("++stage;", "*reinterpret_cast<volatile uint32_t*>(uintptr_t{16}) = 1;"), 1)
+        program = self.exercise.runs[0].program
+        with mock.patch.object(regions, "reader_region", return_value=own), \
+                compose.mine(self.root, [self.exercise], program, self.tools) as composed:
+            result = self.start(program, self.exercise.runs[0].options, composed.environment(program))
+        self.assertEqual(result.returncode, runs.FAULT)
+        self.assertIn(f"{reports.YOURS}{self.exercise.reader_file.name}:2", result.stderr)
 
     def start(self, program, options, settings):
         return subprocess.run([str(runs.build.program(self.root, runs.build.SIM, program)),

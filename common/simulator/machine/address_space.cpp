@@ -151,22 +151,33 @@ SharedContents::Writer writer_at(const Site& site) {
 Fault unwritten_shared(const Cta& cta, uint32_t offset_bytes, size_t bytes, const std::string& use,
                        const Strand& strand, const Instruction* load) {
   const Kernel& kernel = cta.cluster->kernel();
-  const SharedContents::Range missing = cta.contents.first_unwritten(offset_bytes, bytes);
+  // The value may have been loaded some time ago.
+  const bool is_written_now = cta.contents.is_written(offset_bytes, bytes);
+  const SharedContents::Range missing =
+      is_written_now
+          ? SharedContents::Range{offset_bytes, static_cast<uint32_t>(offset_bytes + bytes - 1)}
+          : cta.contents.first_unwritten(offset_bytes, bytes);
   Fault fault{
       .code = FaultCode::shared_never_written,
-      .what = fmt::format("{} {} of shared memory that nothing has written, from {} (shared offset "
+      .what = fmt::format("{} {} of shared memory that nothing {} written, from {} (shared offset "
                           "{}, CTA rank {})",
                           use, counted(missing.last - missing.first + 1, "byte"),
-                          kernel.describe_shared(missing.first), missing.first, cta.rank),
+                          is_written_now ? "had" : "has", kernel.describe_shared(missing.first),
+                          missing.first, cta.rank),
       .rule = "shared memory holds whatever was there when a CTA begins",
       .fix =
-          "write it before it is read: check which threads fill the tile, its size, and what the "
-          "index reaches",
+          is_written_now
+              ? "before the load, wait for what writes the bytes: a copy's mbarrier, or a barrier "
+                "that the writing thread reaches too"
+              : "write it before it is read: check which threads fill the tile, its size, and "
+                "what the index reaches",
       .section = kNotFromPtxIsa,
       .hardware_accepts = true};
   if (load != nullptr) fault.places.push_back(strand.place(*load, 0, "the load"));
   if (const auto near = cta.contents.nearest(missing.first)) {
-    fault.details.push_back(fmt::format("the nearest bytes that were written: {} to {} ({} to {})",
+    fault.details.push_back(fmt::format("{}: {} to {} ({} to {})",
+                                        is_written_now ? "they have been written since the load"
+                                                       : "the nearest bytes that were written",
                                         near->bytes.first, near->bytes.last,
                                         kernel.describe_shared(near->bytes.first),
                                         kernel.describe_shared(near->bytes.last)));

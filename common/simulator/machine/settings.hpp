@@ -70,7 +70,7 @@ struct Settings {
   uint64_t cycle_limit = 0;
   /// The event before which the run stops, as at the limit of cycles (BW_SIM_UNTIL_EVENT).
   std::optional<EventNumber> until_event;
-  std::string focus;  ///< base name of the file whose lines reports shall name (BW_SIM_FOCUS)
+  std::string focus;  ///< base names of files whose lines reports shall name (BW_SIM_FOCUS)
   bool print_statistics = false;  ///< BW_SIM_STATS=1: a line per launch on stderr
 
   /// Simulated cycles in that many nanoseconds, and the other way round.

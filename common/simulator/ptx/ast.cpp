@@ -48,7 +48,7 @@ std::string function_base_name(const std::string& symbol) {
   std::string plain;
   int depth = 0;
   for (const char c : full) {
-    if (c == '(' && depth == 0 && !plain.empty()) break;
+    if (c == '(' && depth == 0 && !plain.empty() && !plain.ends_with("operator")) break;
     if (c == '<') ++depth;
     if (depth == 0) plain += c;
     if (c == '>') --depth;
@@ -136,10 +136,12 @@ const SourceLocation& Module::place_in(const std::vector<const SourceLocation*>&
 
 const SourceLocation* Module::focused(const std::vector<const SourceLocation*>& chain) const {
   if (focus.empty()) return nullptr;
-  const auto found =
-      std::find_if(chain.begin(), chain.end(), [this](const SourceLocation* location) {
-        return location->file < files.size() && base_name(files[location->file]) == focus;
-      });
+  const auto is_in_focus = [this](std::string_view file) {
+    return fmt::format(":{}:", focus).find(fmt::format(":{}:", file)) != std::string::npos;
+  };
+  const auto found = std::find_if(chain.begin(), chain.end(), [&](const SourceLocation* location) {
+    return location->file < files.size() && is_in_focus(base_name(files[location->file]));
+  });
   return found == chain.end() ? nullptr : *found;
 }
 

@@ -160,7 +160,7 @@ struct Module {
   std::string target;              ///< "sm_100a"
   uint32_t version_major = 0;      ///< of the PTX ISA
   uint32_t version_minor = 0;      ///< of the PTX ISA
-  std::string focus;               ///< base name of a file whose lines places shall name, or empty
+  std::string focus;               ///< base names of files that places shall name, with colons
   std::vector<std::string> files;  ///< .file table, [0] = "<unknown>"
   std::vector<SourceLocation> locations;             ///< of the source, by number
   std::vector<std::unique_ptr<Variable>> variables;  ///< module-scope .global, .const, .shared
@@ -170,7 +170,7 @@ struct Module {
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
   /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the
   /// kernel's file (or else in its folder, or in one below that; of a library's kernel the
-  /// innermost in no library). If a call of it is in the file `focus`, the innermost such
+  /// innermost in no library). If a call of it is in a file of `focus`, the innermost such
   /// call follows: "kernel.cuh:87 in Roles::load, by ring.cuh:12 in Ring::step". "name.ptx:123"
   /// when there is no .loc.
   [[nodiscard]] std::string describe_place(const Instruction& instruction) const;

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -22,6 +23,165 @@ std::string without_internal_namespaces(std::string name) {
   return name;
 }
 
+/// The scopes of a mangled symbol, without template arguments: "cutlass::gemm::GemmUniversal::run".
+/// nvcc numbers the substitutions (`S4_`) in the names of large templates differently from the C++
+/// library, which then demangles nothing. This skips them: only the grammar's brackets are read.
+class MangledScopes {
+ public:
+  explicit MangledScopes(std::string_view symbol) : symbol_(symbol) {}
+
+  /// Empty if the symbol ends early. Of something inside of a function it is the function's name.
+  std::string name() {
+    constexpr std::string_view kQualifiers = "rVKRO";
+    at_ = kPrefix.size();
+    while (peek() == 'Z') ++at_;
+    const bool is_nested = peek() == 'N';
+    if (is_nested) ++at_;
+    while (is_nested && is_one_of(kQualifiers)) ++at_;
+    bool goes_on = true;
+    while (goes_on) {
+      if (at_ >= symbol_.size() || !read_scope()) return {};
+      goes_on = (is_nested && peek() != 'E') || peek() == 'I';
+    }
+    return text_;
+  }
+
+ private:
+  static constexpr std::string_view kPrefix = "_Z";
+
+  char peek(size_t ahead = 0) const {
+    return at_ + ahead < symbol_.size() ? symbol_[at_ + ahead] : '\0';
+  }
+  bool is_one_of(std::string_view letters) const {
+    return peek() != '\0' && letters.find(peek()) != std::string_view::npos;
+  }
+  bool is_digit() const { return is_one_of("0123456789"); }
+
+  void add(std::string_view scope) {
+    if (!text_.empty()) text_ += "::";
+    text_ += scope;
+  }
+
+  /// "7cutlass": a length, and that many characters.
+  std::string_view read_identifier() {
+    size_t length = 0;
+    for (; is_digit(); ++at_) length = length * 10 + static_cast<size_t>(peek() - '0');
+    const std::string_view found = symbol_.substr(std::min(at_, symbol_.size()), length);
+    at_ += length;
+    return found;
+  }
+
+  /// Up to `end`, which is the next character that isn't a digit or a capital letter.
+  void skip_number() {
+    while (is_digit() || (peek() >= 'A' && peek() <= 'Z')) ++at_;
+    if (peek() == '_') ++at_;
+  }
+
+  /// One scope, or what belongs to the one before.
+  bool read_scope() {
+    const char first = peek();
+    if (is_digit()) {
+      last_ = read_identifier();
+      add(last_);
+    } else if (first == 'I') {
+      return skip_group();
+    } else if (first == 'C' || first == 'D') {
+      add(first == 'C' ? std::string(last_) : "~" + std::string(last_));
+      at_ += 2;
+    } else if (first >= 'a' && first <= 'z') {
+      add(symbol_.substr(at_, 2) == "cl" ? "operator()" : "operator");
+      at_ += 2;
+    } else {
+      skip_one();
+    }
+    return at_ < symbol_.size();
+  }
+
+  /// A group from the letter that opens it to the E that closes it.
+  bool skip_group() {
+    int depth = 0;
+    do depth += skip_one();
+    while (depth > 0 && at_ < symbol_.size());
+    return depth == 0;
+  }
+
+  /// The smallest part at which nothing is cut; 1 if it opens a group, -1 if it closes one.
+  int skip_one() {
+    const char first = peek(), second = peek(1);
+    const auto is_lower = [](char letter) { return letter >= 'a' && letter <= 'z'; };
+    if (is_digit()) {
+      read_identifier();
+      return 0;
+    }
+    if (first == 'L') return skip_literal();
+    ++at_;
+    switch (first) {
+      case 'N':
+      case 'I':
+      case 'J':
+      case 'X':
+      case 'F':
+      case 'Z':
+        return 1;
+      case 'E':
+        return -1;
+      case 'S':  // "St", "S_", "S1A_"
+        if (is_lower(second))
+          ++at_;
+        else
+          skip_number();
+        return 0;
+      case 'T':  // "T_", "T0_"
+      case 'A':  // "A128_"
+      case '_':  // "_0"
+        skip_number();
+        return 0;
+      case 'D':  // "DtE", "Dp"
+        ++at_;
+        return second == 't' || second == 'T' ? 1 : 0;
+      case 'U':  // "UliE0_"
+        ++at_;
+        while (second == 'l' && at_ < symbol_.size() && peek() != 'E') skip_one();
+        if (second == 'l') ++at_;
+        skip_number();
+        return 0;
+      case 'f':  // "fp0_"
+        if (second == 'p') {
+          ++at_;
+          skip_number();
+        }
+        return 0;
+      case 's':  // "sr7cutlass4bitsE5value": no letter opens this group
+        if (second != 'r') return 0;
+        ++at_;
+        return is_digit() ? 1 : 0;
+      default:
+        return 0;
+    }
+  }
+
+  /// "Li128E", "LN2bw4ModeE2E", "L_Z3runvE": its value may begin with a digit.
+  int skip_literal() {
+    ++at_;
+    if (symbol_.substr(at_, kPrefix.size()) == kPrefix) {
+      at_ += kPrefix.size();
+      return 1;
+    }
+    if (peek() == 'N')
+      skip_group();
+    else
+      skip_one();
+    while (at_ < symbol_.size() && peek() != 'E') ++at_;
+    ++at_;
+    return 0;
+  }
+
+  std::string_view symbol_;
+  size_t at_ = 0;
+  std::string text_;
+  std::string_view last_;
+};
+
 }  // namespace
 
 std::string demangle(const std::string& symbol) {
@@ -30,7 +190,9 @@ std::string demangle(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? without_internal_namespaces(text.get()) : symbol;
+  if (status == 0 && text != nullptr) return without_internal_namespaces(text.get());
+  const std::string scopes = MangledScopes(symbol).name();
+  return scopes.empty() ? symbol : scopes;
 }
 
 namespace {
@@ -81,7 +243,9 @@ std::string readable_name(const std::string& symbol) {
     if (name[i] == ')' && depth++ == 0) close = i;
     if (name[i] == '(' && --depth == 0) {
       // A variable of a function: the text after the parameters belongs to the name.
-      if (name.find("::", close) == std::string::npos) name.resize(i);
+      if (name.find("::", close) == std::string::npos &&
+          !std::string_view(name).substr(0, i).ends_with("operator"))
+        name.resize(i);
       break;
     }
   }

@@ -43,23 +43,23 @@ struct ToCodes {
 };
 
 /// Gives the first rows of A a single element, 1, so that their rows of D are columns of B: numbers
-/// of few bits, among them some that are 448 times a power of two. Of the next two rows one is
-/// zero, and with scales that are powers of two the other one is small.
+/// of few bits, among them some that are 448 times a power of two. Then a row of zeros, and with
+/// ue8m0 scales one of very small numbers.
 void make_special_rows(BlockScaledMatrix& a) {
-  constexpr int64_t kRows = 16, kDistance = 8, kZeroRow = kRows, kSmallRow = kRows + 1;
-  constexpr uint8_t kSmallInUe8m0 = 87;  // 2^-40
-  constexpr uint8_t kOneInE4m3 = 0x38, kOneInE2m1 = 2, kOneInUe8m0 = 127;
+  constexpr int64_t kRows = 16, kDistance = 8;
+  constexpr uint8_t kOneInE4m3 = 0x38, kOneInE2m1 = 2, kOneInUe8m0 = 127, kSmallInUe8m0 = 67;
   const bool is_e4m3 = element_bits(a.format) == 8;
-  for (int64_t row = 0; row < kRows; ++row) {
-    const auto first = a.values.begin() + row * a.row_bytes();
-    std::fill(first, first + a.row_bytes(), 0);
-    first[row * kDistance * element_bits(a.format) / 8] = is_e4m3 ? kOneInE4m3 : kOneInE2m1;
-    std::fill_n(a.scales.begin() + row * a.blocks, a.blocks,
-                has_ue8m0_scales(a.format) ? kOneInUe8m0 : kOneInE4m3);
+  const auto fill_row = [](auto& matrix, int64_t row, int64_t width, uint8_t value) {
+    std::fill_n(matrix.begin() + row * width, width, value);
+  };
+  for (int64_t row = 0; row <= kRows; ++row) {
+    fill_row(a.values, row, a.row_bytes(), 0);
+    fill_row(a.scales, row, a.blocks, has_ue8m0_scales(a.format) ? kOneInUe8m0 : kOneInE4m3);
+    if (row < kRows)
+      a.values[row * a.row_bytes() + row * kDistance * element_bits(a.format) / 8] =
+          is_e4m3 ? kOneInE4m3 : kOneInE2m1;
   }
-  std::fill_n(a.values.begin() + kZeroRow * a.row_bytes(), a.row_bytes(), 0);
-  if (has_ue8m0_scales(a.format))
-    std::fill_n(a.scales.begin() + kSmallRow * a.blocks, a.blocks, kSmallInUe8m0);
+  if (has_ue8m0_scales(a.format)) fill_row(a.scales, kRows + 1, a.blocks, kSmallInUe8m0);
 }
 
 /// The first `k` columns of a matrix, whole blocks.

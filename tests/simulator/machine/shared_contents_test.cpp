@@ -115,6 +115,20 @@ TEST(SharedNeverWritten, UsingWhatWasLoadedIsTheFault) {
   EXPECT_TRUE(report.hardware_accepts);
 }
 
+TEST(SharedNeverWritten, AStoreAfterTheLoadIsTooLate) {
+  const Report report = run_tile(
+      "  ld.shared.u32 %w, [%own+128];\n  st.shared.u32 [%own+128], %t;\n"
+      "  add.u32 %v, %v, %w;\n",
+      true);
+  EXPECT_NE(report.what.find("4 bytes of shared memory that nothing had written"),
+            std::string::npos)
+      << report.what;
+  const std::string text = report.format();
+  EXPECT_NE(text.find("they have been written since the load"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nearest bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("before the load, wait"), std::string::npos) << text;
+}
+
 TEST(SharedNeverWritten, PaddingOfAVectorThatIsNotUsedIsNoFault) {
   // Of the 16 bytes that are loaded the last 8 were never written.
   const std::string load =

@@ -382,6 +382,13 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
   // kernel<tuple<int x 40>, 128>(int): what is deepest goes first.
   EXPECT_EQ(readable_name("_Z6kernelILi128EEvi"), "kernel<128>");
   EXPECT_EQ(readable_name("k"), "k");
+  // Substitutions that the C++ library counts differently, and so cannot demangle.
+  EXPECT_EQ(readable_name("_ZN2bw4RoleINS_5StageILi4EEEE4loadIJifEEEvS9_"), "bw::Role::load");
+  EXPECT_EQ(readable_name("_ZN2bw6kernelINS_5StageILNS_4ModeE2ELS7_0EEEEEvT_"), "bw::kernel");
+  EXPECT_EQ(readable_name("_ZN2bw3runIXgesr2bw4bitsIS9_EE5valueLi32EEEEviiZNS_1fEvEUliE0_"),
+            "bw::run");
+  EXPECT_EQ(readable_name("_ZNK2bw4RoleIS9_EclEPc"), "bw::Role::operator()");
+  EXPECT_EQ(readable_name("_ZN2bw4RoleINS_5StageILi4EE"), "_ZN2bw4RoleINS_5StageILi4EE");
   EXPECT_EQ(readable_name("_ZN34_INTERNAL_aea1d6d8_4_a_cu_42fdece611__shfl_syncEjiii"),
             "__shfl_sync");
   std::string inner = "I";

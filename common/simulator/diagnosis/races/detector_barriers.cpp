@@ -71,9 +71,16 @@ void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,
     const bool is_own = init.warp == warp && unknown == lanes && std::has_single_bit(lanes);
     if (unknown == 0 || is_own) return;
     all = false;
+    // Production kernels let a .relaxed barrier alone come between the two.
+    const bool is_relaxed =
+        (unknown & ~group.relaxed.generic.lanes_known(init.warp, init.clock)) == 0;
     report(Missing::init_order, *init.accessor, init.lanes,
            *thread_touch(with_lanes(origin, lanes), true, kMbarrierUnit).accessor, lanes,
-           mbarrier_name(cta_rank, offset_bytes));
+           mbarrier_name(cta_rank, offset_bytes), is_relaxed ? Weight::letter : Weight::fault,
+           is_relaxed ? "the barrier between the init and this use is .relaxed" : "",
+           is_relaxed ? "execute fence.mbarrier_init.release.cluster after {first}, in its thread, "
+                        "and before the barrier"
+                      : "");
   });
   barrier.ordered[warp] = all;
 }

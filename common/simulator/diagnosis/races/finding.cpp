@@ -224,6 +224,16 @@ const Finding& leading(const Findings& findings) {
   return first;
 }
 
+/// One line in which several threads write the same address: more often a wrong index than a
+/// missing barrier.
+bool is_store_of_several_threads(const Finding& finding) {
+  const auto is_store = [](const RaceSide& side) {
+    return side.accessor.writes && !side.accessor.is_async;
+  };
+  return finding.earlier.line == finding.later.line && is_store(finding.earlier) &&
+         is_store(finding.later);
+}
+
 }  // namespace
 
 RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lanes) {
@@ -293,6 +303,9 @@ Report report_of(const Findings& findings) {
                              " of lines");
   report.rule = fmt::format("{} (PTX ISA, \"{}\")", kind.rule, kind.section);
   report.fix = with_lines(first.fix.empty() ? kind.fix : first.fix, first);
+  if (is_store_of_several_threads(first))
+    report.fix =
+        "if each thread was to write an address of its own, correct the index; else " + report.fix;
   report.hardware_accepts = first.weight != Weight::fault;
   report.event = first.event;
   report.seed = first.seed;
