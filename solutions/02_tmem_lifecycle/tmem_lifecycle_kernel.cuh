@@ -71,7 +71,7 @@ struct TmemLifecycleConfig {
     SharedMemBarrier multiplied;    ///< one commit
     SharedMemBarrier dealloc;       ///< counts the readers that are done
     uint32_t tmem_address;          ///< written by the allocation, read by the other roles
-    /// Operand A, or its descriptor and B's.
+    /// Operand A.
     alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t a[kRowsPerCta * kRowBytes];
     /// Operand B.
     alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t b[kBRowsPerCta * kRowBytes];
