@@ -47,11 +47,11 @@ struct ClusterLayout {
   }
   /// CTAs whose input-empty barrier this CTA's MMAs signal: all that send it (and its peer) data.
   constexpr __host__ __device__ uint16_t input_empty_mask() const {
-    // >>> exercise 5.6 "Tell everybody who sent you something"
+    // >>> exercise 5.6 "Release every sender"
     // Bit r is set for every rank r that sends this CTA (or its peer of the pair) a
     // slice of A or of B. Ranks count along M first; column_mask(m) has the ranks of
     // rank_m = m, kRowMask those of rank_n = 0.
-    BW_EXERCISE_NOT_DONE("5.6", "Tell everybody who sent you something");
+    BW_EXERCISE_NOT_DONE("5.6", "Release every sender");
     // <<< exercise 5.6
   }
 

@@ -47,7 +47,7 @@ struct ClusterLayout {
   }
   /// CTAs whose input-empty barrier this CTA's MMAs signal: all that send it (and its peer) data.
   constexpr __host__ __device__ uint16_t input_empty_mask() const {
-    // >>> exercise 5.6 "Tell everybody who sent you something"
+    // >>> exercise 5.6 "Release every sender"
     uint32_t mask = kRowMask << (rank_n * cluster_m) | column_mask(rank_m);
     if (CtaGroup == 2) mask |= column_mask(rank_m ^ 1);
     return static_cast<uint16_t>(mask);

@@ -3,8 +3,8 @@
 /// has written; a grid may start while its predecessor still runs, does what needs none of its
 /// data, and waits before it touches memory.
 ///
-/// New against launch_control: the order of grids in a stream is the kernel's own business. The
-/// simulator runs grids one after the other, so that here the wait costs nothing and gains nothing.
+/// New compared with launch_control: the kernel itself orders the grids of a stream. The simulator
+/// runs grids one after the other, so the wait costs nothing and gains nothing here.
 
 #include <cuda_runtime_api.h>
 

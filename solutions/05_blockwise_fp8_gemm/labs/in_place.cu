@@ -2,7 +2,7 @@
 /// Lab: one set of slots for C and D. The same D = beta · C as lab tma_store; but D replaces C in
 /// its stage of the ring, and TMA stores it from there.
 ///
-/// New against tma_store: no buffers for D, and a stage is empty only when TMA has read D from it.
+/// New compared with tma_store: no buffers for D, and a stage is empty only once TMA has read D.
 /// So one thread gives it back, after the wait for the store, and not every thread after its loads.
 
 #include "common/device/tma_store.cuh"

@@ -2,8 +2,8 @@
 /// Lab: cluster launch control. The grid has a CTA for every piece; a CTA that has finished its own
 /// asks the hardware for one that hasn't started, and takes over its piece.
 ///
-/// New against static_scheduler: who works faster takes more. The answer comes asynchronously into
-/// shared memory and completes its bytes on an mbarrier, as a copy does.
+/// New compared with static_scheduler: a faster CTA takes more pieces. The answer is written to
+/// shared memory asynchronously and completes its bytes on an mbarrier, as a copy does.
 
 #include "solutions/05_blockwise_fp8_gemm/clc_tile_scheduler.cuh"
 #include "solutions/05_blockwise_fp8_gemm/labs/scheduled_pieces.cuh"

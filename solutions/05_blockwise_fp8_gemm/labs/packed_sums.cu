@@ -4,7 +4,7 @@
 /// as the two groups of the kernel's epilogue do, and between the additions it executes some
 /// instructions of another kind.
 ///
-/// New against whole_gemm: nothing is multiplied, so that nothing but the epilogue limits.
+/// New compared with whole_gemm: nothing is multiplied, so the epilogue alone is the limit.
 
 #include <cstdint>
 #include <cstdio>

@@ -2,8 +2,8 @@
 /// Lab: persistent CTAs. One CTA per multiprocessor takes pieces i, i + G, i + 2G, … of the raster;
 /// its scheduler warp tells the others which, through a ring.
 ///
-/// New against multicast: a role that moves no data, messages as the payload of a ring, and the
-/// order of the raster: how many rows and columns of pieces are at work in a round.
+/// New compared with multicast: a role that moves no data, messages as the payload of a ring, and
+/// the order of the raster: how many rows and columns of pieces a round works on.
 
 #include "solutions/05_blockwise_fp8_gemm/labs/scheduled_pieces.cuh"
 #include "solutions/05_blockwise_fp8_gemm/static_tile_scheduler.cuh"

@@ -2,9 +2,9 @@
 /// Lab: output by TMA. The same D = beta · C as lab c_ring; the epilogue puts its rows into a
 /// buffer in shared memory, and one thread lets TMA store it.
 ///
-/// New against load_order: the way out. A fence and a named barrier before the store, a bulk group
-/// after it, and a wait before a buffer is filled again. With one buffer the threads wait for every
-/// store; with two they fill one while TMA reads the other.
+/// New compared with load_order: the way out. A fence and a named barrier before the store, a bulk
+/// group after it, and a wait before a buffer is filled again. With one buffer the threads wait for
+/// every store; with two they fill one while TMA reads the other.
 
 #include <string>
 #include <vector>

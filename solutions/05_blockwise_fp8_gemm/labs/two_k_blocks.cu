@@ -1,5 +1,5 @@
 /// \file
-/// Lab: two K blocks a stage. New against whole_gemm: an input stage holds two K blocks, so that
+/// Lab: two K blocks a stage. New compared with whole_gemm: an input stage holds two K blocks, so
 /// its barriers complete half as many phases, while the accumulators still turn once for each.
 
 #include "solutions/05_blockwise_fp8_gemm/labs/gemm_lab.hpp"

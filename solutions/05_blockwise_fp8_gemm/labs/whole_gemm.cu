@@ -2,8 +2,8 @@
 /// Lab: all roles of one CTA. The whole kernel with one CTA a tile, no cluster: the ring of C, the
 /// load order and the store by TMA around chapter 4's two rings.
 ///
-/// New against tma_store: the operands are real, and the epilogue promotes before it writes. With
-/// tiles of 128 × 256 two threads share a row, so that a slice is two boxes.
+/// New compared with tma_store: the operands are real, and the epilogue promotes before it writes.
+/// With tiles of 128 × 256 two threads share a row, so a slice is two boxes.
 
 #include "solutions/05_blockwise_fp8_gemm/labs/gemm_lab.hpp"
 
