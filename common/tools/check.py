@@ -351,7 +351,8 @@ def _check_predict(root, exercise, tools, given, progress):
     if all(answer.right for answer in marked):
         return _verdict(exercise, PASSED, found=exercise.expected, answers=tuple(marked))
     bad = [answer for answer in marked if not answer.right and answer.given]
-    found = (("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers {'is' if len(bad) == 1 else 'are'}")
+    verb = "is" if len(bad) == 1 else "are"
+    found = (("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers {verb}")
              + " not what the machine does: "
              + ", ".join(f"{answer.key} = {answer.given}" for answer in bad) + ".")
     return _verdict_on_answers(exercise, table, marked, found, _recognised_answers(exercise, values))
