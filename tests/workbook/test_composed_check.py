@@ -110,7 +110,8 @@ class ComposedCheck(unittest.TestCase):
         self.assertNotIn(reports.YOURS, result.stderr)
 
     def test_a_report_of_a_program_with_the_readers_lines_names_them(self):
-        own = regions.ReaderRegion(("++stage;", "*reinterpret_cast<volatile uint32_t*>(uintptr_t{16}) = 1;"), 1)
+        lines = ("++stage;", "*reinterpret_cast<volatile uint32_t*>(uintptr_t{16}) = 1;")
+        own = regions.ReaderRegion(lines, 1)
         program = self.exercise.runs[0].program
         with mock.patch.object(regions, "reader_region", return_value=own), \
                 compose.mine(self.root, [self.exercise], program, self.tools) as composed:
