@@ -138,7 +138,7 @@ ExitStatus run_scale_atom() {
               static_cast<long long>(wrong.bad_elements), static_cast<long long>(wrong.elements));
   const Comparison right = show(Order::kOfTheAtom, cycles);
   print_own_cycles(cycles);
-  return print_verdict(right, "tensor memory");
+  return print_verdict(right, "tensor memory (each byte 4 x row + block)");
 }
 
 }  // namespace bw
