@@ -119,7 +119,7 @@ def _run_code(root, exercise, tools, own, folder, progress):
     if exercise.budget:
         failed = _over_budget(exercise, own, figures)
         if failed and _is_starter(exercise, own):
-            return replace(failed, status=NOT_DONE, rule="", explanation="", wrong="",
+            return replace(failed, status=NOT_DONE, rule="", explanation="", wrong="", guessed=False,
                            found=f"exercise {exercise.id} is not done yet: the lines are still the "
                            f"starter's. {failed.found}")
         if failed:
@@ -131,6 +131,7 @@ def _run_code(root, exercise, tools, own, folder, progress):
     return _verdict(exercise, PASSED, found=exercise.expected,
                     figures=_worst_figures(exercise, figures) if exercise.kind == exercises.IMPROVE
                     else (), remark=" ".join(remark.message.split()) if remark else "",
+                    guessed=_is_guess(remark, own),
                     place=_place(exercise, own, line) if line else None)
 
 
@@ -141,8 +142,7 @@ def _never(exercise, own, compiled):
         if found:
             wrong, line = _recognised(exercise.wrong, own, found.group())
             return _verdict(exercise, FAILED, place=_place(exercise, own, line) if line else
-                            _first_place(exercise, own), explanation=wrong.message if wrong else "",
-                            wrong=wrong.name if wrong else "",
+                            _first_place(exercise, own), **_explained(wrong, own),
                             found=f"The result is right, but the compiler makes `{found.group()}` of "
                             f"your lines: {exercise.never.why}")
     return None
@@ -179,7 +179,7 @@ def _does_not_compile(exercise, own, compiled):
     fields = {"place": _place(exercise, own, error.line or own.first), "report": error.lines}
     if wrong:
         return _verdict(exercise, FAILED, found=f"It does not compile: {error.message}",
-                        explanation=wrong.message, wrong=wrong.name, **fields)
+                        **_explained(wrong, own), **fields)
     return _verdict(exercise, BROKEN, rule="", found=f"It does not compile: {error.message}",
                     **fields)
 
@@ -197,7 +197,7 @@ def _failed_run(exercise, own, run, seed, result):
     elif line:
         place = _place(exercise, own, line)
     return _verdict(exercise, FAILED, found=reports.found(result, report, run.expect, shown),
-                    explanation=wrong.message if wrong else "", wrong=wrong.name if wrong else "",
+                    **_explained(wrong, own),
                     rule=(report.rule if report and report.rule else exercise.idea),
                     limit=result.limit or ("cycles" if report and report.is_of_cycles else ""),
                     place=place, code=report.code if report else "",
@@ -220,6 +220,20 @@ def _recognised(known, own, output, needs_output=False):
     return None, None
 
 
+def _is_guess(known, own):
+    """Whether a known answer was recognised by a pattern of its code alone, in lines that are not
+    its own: they may do something else."""
+    def words(text):
+        return re.findall(r"\w+|\S", regions.without_comments(text))
+    return bool(known) and not known.output and words(known.answer) != words(own.text)
+
+
+def _explained(wrong, own):
+    """The fields of a verdict that say which known answer (or None) this is."""
+    return ({"explanation": wrong.message, "wrong": wrong.name, "guessed": _is_guess(wrong, own)}
+            if wrong else {})
+
+
 def _over_budget(exercise, own, figures):
     """The verdict for a run that takes more than is allowed, or None."""
     for run, _, result, reference in figures:
@@ -235,8 +249,7 @@ def _over_budget(exercise, own, figures):
         return _verdict(exercise, FAILED, figures=figure, place=place,
                         found=f"The result is right, but it takes {figure[0][1]}; at most "
                         f"{figure[1][1]} are allowed ({exercise.budget.at_most:g} times the "
-                        "solution's own).", explanation=wrong.message if wrong else "",
-                        wrong=wrong.name if wrong else "")
+                        "solution's own).", **_explained(wrong, own))
     return None
 
 
@@ -351,8 +364,8 @@ def _check_predict(root, exercise, tools, given, progress):
     if all(answer.right for answer in marked):
         return _verdict(exercise, PASSED, found=exercise.expected, answers=tuple(marked))
     bad = [answer for answer in marked if not answer.right and answer.given]
-    verb = "is" if len(bad) == 1 else "are"
-    found = (("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers {verb}")
+    found = (("It is" if len(marked) == 1 else
+              f"{len(bad)} of {len(marked)} answers {'is' if len(bad) == 1 else 'are'}")
              + " not what the machine does: "
              + ", ".join(f"{answer.key} = {answer.given}" for answer in bad) + ".")
     return _verdict_on_answers(exercise, table, marked, found, _recognised_answers(exercise, values))

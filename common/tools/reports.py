@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from . import ptx_errors, runs
 
-# How reports call the reader's file, and the workbook's with a fault to be found: the base name of each
-# is the solution's as well.
+# How reports call the reader's file, and the workbook's with a fault to be found: the base name of
+# each is the solution's as well.
 YOURS = "your "
 FAULTY = "faulty "
 MOST_LINES = 14

@@ -43,6 +43,7 @@ class Verdict:
     found: str = ""
     explanation: str = ""   # of a wrong answer that is known
     wrong: str = ""         # its name
+    guessed: bool = False   # explanation or remark belong to an answer that the reader's lines resemble
     remark: str = ""        # on an answer that passed although it does not do what the text asks for
     rule: str = ""
     where: str = ""         # "chapters/NN_name/README.md#section": where the rule is explained

@@ -55,6 +55,12 @@ class Check(Reader):
         self.assertNotIn(-1, at, result.stdout)
         self.assertEqual(at, sorted(at), result.stdout)
 
+    def test_an_explanation_that_is_a_guess_says_so(self):
+        self.write_answer(first="    stage = 0;")
+        self.assertRegex(self.workbook("check", "1.1", code=1).stdout, r"(?m)^why +The lap never")
+        self.write_answer(first="    stage = 0;  // GUESS")
+        self.assertRegex(self.workbook("check", "1.1", code=1).stdout, r"(?m)^perhaps +The lap never")
+
     def test_a_right_answer_says_why_shows_the_solution_and_what_is_next(self):
         self.write_answer(first="    stage = 0;  // RIGHT")
         result = self.workbook("check", "1.1")
@@ -74,6 +80,10 @@ class Check(Reader):
         listed = json.loads(self.workbook("list", "--json").stdout)["chapters"][0]["exercises"][0]
         self.assertEqual((listed["state"], listed["remark"]),
                          ("passed", "Your lines count laps at every step."))
+        self.write_answer(first="    stage = 0;  // RIGHT, BUT a GUESS")
+        text = self.workbook("check", "1.1").stdout
+        self.assertRegex(text, r"1\.1  Step to the next stage +right, with a remark \(")
+        self.assertRegex(text, r"(?m)^perhaps +Your lines count laps at every step\.")
         self.pass_first()
         self.assertNotIn("right, but", self.workbook("list", "1").stdout)
         self.assertNotIn("remark", self.progress()["1.1"])

@@ -89,6 +89,13 @@ class ComposedCheck(unittest.TestCase):
         self.assertIn(f"{self.exercise.reader_file}:2", " ".join(verdict.report))
         self.assertNotIn(reports.YOURS, " ".join(verdict.report))
 
+    def test_an_explanation_of_lines_that_only_resemble_the_known_answers_is_a_guess(self):
+        known = next(one for one in self.exercise.wrong if not one.output)
+        verdict = self.verdict("// mine", *known.answer.strip().split("\n"))
+        self.assertEqual((verdict.wrong, verdict.guessed), (known.name, False), verdict)
+        verdict = self.verdict(*known.answer.strip().split("\n"), "static_cast<void>(stage);")
+        self.assertEqual((verdict.wrong, verdict.guessed), (known.name, True), verdict)
+
     def test_settings_of_the_user_do_not_reach_a_check(self):
         self.tools.env["BW_SIM_SMS"] = "nonsense"
         self.addCleanup(self.tools.env.pop, "BW_SIM_SMS")

@@ -240,7 +240,8 @@ def _details(line):
     if line["status"] != PASSED:
         add("expected", line["expected"])
     add("found", line["found"])
-    for title, key in (("why", "explanation"), ("rule", "rule"), ("read", "where")):
+    why = "perhaps" if line.get("guessed") else "why"
+    for title, key in ((why, "explanation"), ("rule", "rule"), ("read", "where")):
         if line[key] and line["status"] not in (PASSED, NOT_DONE):
             add(title, line[key])
     if line["place"]:

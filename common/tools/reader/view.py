@@ -110,7 +110,7 @@ def show_verdict(console, one, verdict, own=(), solution=()):
     and `solution` next to the reader's `own` lines."""
     text, style = _HEADS[verdict.status]
     if verdict.remark:
-        text = "right, but"
+        text = "right, with a remark" if verdict.guessed else "right, but"
     _head(console, one, f"{text} ({verdict.seconds:.1f} s)", style)
     if verdict.status == PASSED:
         _show_passed(console, one, verdict, own, solution)
@@ -127,7 +127,7 @@ def _show_failed(console, one, verdict):
     for number, answer in enumerate(verdict.answers):
         rows.add("" if number else "answers", _marked_answer(answer))
     if verdict.explanation:
-        rows.add("why", verdict.explanation)
+        rows.add("perhaps" if verdict.guessed else "why", verdict.explanation)
     if verdict.rule:
         rows.add("rule", verdict.rule)
     if verdict.where:
@@ -183,7 +183,7 @@ def _add_figures(rows, verdict):
 def _show_passed(console, one, verdict, own, solution):
     rows = _Rows(console)
     if verdict.remark:
-        rows.add("but", verdict.remark)
+        rows.add("perhaps" if verdict.guessed else "but", verdict.remark)
         if verdict.place:
             _add_place(rows, verdict.place)
     rows.add("why", one.passed)

@@ -1,7 +1,7 @@
 """Stands in for the engine (tools/api.py): the verdict is decided by a word in the reader's lines.
 
-RIGHT passes, "RIGHT, BUT" with a remark; HANG sleeps, BROKEN does not compile, TODO is not done yet,
-everything else fails.
+RIGHT passes, "RIGHT, BUT" with a remark; GUESS: what explains the answer is a guess; HANG
+sleeps, BROKEN does not compile, TODO is not done yet, everything else fails.
 """
 
 import hashlib
@@ -34,6 +34,7 @@ class Verdict:
     expected: str = ""
     found: str = ""
     explanation: str = ""
+    guessed: bool = False
     remark: str = ""
     rule: str = ""
     where: str = ""
@@ -142,7 +143,8 @@ def check(root, exercise, tools, on_progress=None):
         Path(root / "hanging").write_text("yes\n", encoding="utf-8")
         time.sleep(100)
     if "RIGHT, BUT" in words:
-        return Verdict("passed", remark="Your lines count laps at every step.", place=place, **common)
+        return Verdict("passed", remark="Your lines count laps at every step.",
+                       guessed="GUESS" in words, place=place, **common)
     if "RIGHT" in words:
         return Verdict("passed", **common)
     if "TODO" in words:
@@ -154,7 +156,7 @@ def check(root, exercise, tools, on_progress=None):
                                "      stagee = 0;", "      ^"), **common)
     return Verdict("failed", found="The consumer waits for ever in its fourth lap.",
                    explanation="The lap never advances, so from the second lap on the parity is that "
-                               "of a phase that is over.",
+                               "of a phase that is over.", guessed="GUESS" in words,
                    rule="A wait on a parity returns once the phase of that parity has completed.",
                    place=place,
                    report=("deadlock: no thread can run and nothing is in flight: 2 warps of "

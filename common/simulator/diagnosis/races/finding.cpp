@@ -224,13 +224,16 @@ const Finding& leading(const Findings& findings) {
   return first;
 }
 
-/// One line in which several threads write the same address: more often a wrong index than a
-/// missing barrier.
+/// One line whose threads store to the same address, which nothing orders: more often a wrong index
+/// than a missing barrier.
 bool is_store_of_several_threads(const Finding& finding) {
+  constexpr Missing kOrders[] = {Missing::order, Missing::warp_order, Missing::cluster_order,
+                                 Missing::global_order};
   const auto is_store = [](const RaceSide& side) {
     return side.accessor.writes && !side.accessor.is_async;
   };
-  return finding.earlier.line == finding.later.line && is_store(finding.earlier) &&
+  return std::find(std::begin(kOrders), std::end(kOrders), finding.missing) != std::end(kOrders) &&
+         finding.earlier.line == finding.later.line && is_store(finding.earlier) &&
          is_store(finding.later);
 }
 
