@@ -14,34 +14,42 @@
 
 namespace bw {
 
-/// The grid has one cluster per piece of the raster. A cluster computes the piece that it was
-/// launched for, then asks the hardware for others that haven't started, until none is left.
+/// The grid has one cluster per piece and is the raster (LaunchControlGrid), so the coordinates in
+/// an answer need no division. A cluster computes the piece that it was launched for, then asks the
+/// hardware for others that haven't started, until none is left.
 ///
 /// The scheduler warp of the cluster's first CTA asks; the answer goes to every CTA. Full counts,
 /// in each CTA, the arrival that expects the answer's bytes. Empty lives in the first CTA only and
 /// counts that warp and, of all CTAs, every thread of every consuming role. One request is under
 /// way at a time: after a failed one none may follow.
+///
+/// The load warp paces the requests: the one for piece t + 1 is issued when that warp has begun
+/// piece t, so that a cluster holds at most one piece that it hasn't begun to load. One barrier
+/// without a counterpart is enough: the load warp signals piece t + 1 only when it has the answer,
+/// hence after the scheduler warp has seen the signal of piece t.
 template <int NumStages, int consumer_threads, int cluster_m, int cluster_size>
 class ClcTileScheduler {
  public:
   using Pipeline = ProducerConsumerPipeline<NumStages>;  ///< the ring below
   using Message = ptx::LaunchControlResponse;            ///< what the scheduler publishes
   static constexpr int kNumStages = NumStages;           ///< stages of the ring
-  /// Mbarriers of the ring, full ones first.
-  static constexpr int kNumBarriers = Pipeline::kNumBarriers;
+  /// Mbarriers: of the ring, full ones first; and the throttle.
+  static constexpr int kNumBarriers = Pipeline::kNumBarriers + 1;
+  static constexpr uint32_t kThrottleArrivals = 1;         ///< the load warp's, for each piece
   static constexpr uint32_t kProducerArrivals = 1;         ///< arrivals that fill a stage
   static constexpr uint32_t kFullBytes = sizeof(Message);  ///< bytes that fill a stage
   /// Arrivals that empty a stage.
   static constexpr uint32_t kConsumerArrivals = ptx::kWarpThreads + cluster_size * consumer_threads;
 
-  /// `messages`: NumStages slots in shared memory.
+  /// `messages`: NumStages slots in shared memory. The grid is the raster.
   __device__ __forceinline__ ClcTileScheduler(SharedMemBarrier* barriers, Message* messages,
-                                              TileRaster raster)
-      : pipeline_(barriers), messages_(messages), raster_(raster) {}
+                                              const TileRaster& /*raster*/)
+      : pipeline_(barriers), throttle_(barriers + Pipeline::kNumBarriers), messages_(messages) {}
 
   /// One thread, before the kernel's first barrier.
   __device__ __forceinline__ void init_barriers() {
     pipeline_.init_barriers(kProducerArrivals, kConsumerArrivals);
+    throttle_->init(kThrottleArrivals);
   }
 
   /// Scheduler warp, its whole life: asks until an answer is no. In the other CTAs of the cluster
@@ -59,17 +67,33 @@ class ClcTileScheduler {
   __device__ __forceinline__ bool next(WorkTile& tile) {
     if (!launched_tile_taken_) {
       launched_tile_taken_ = true;
-      tile = raster_.tile(blockIdx.x / cluster_m);
+      tile = piece_of(blockIdx.x, blockIdx.y, blockIdx.z);
       return true;
     }
     return take_answer(tile);
   }
 
+  /// Load warp, once for each tile that it takes: the next request may follow.
+  __device__ __forceinline__ void throttle_signal() {
+    if (cluster_size > 1 && ptx::cluster_cta_rank() != kFirstCta) return;
+    if (ptx::elect_one()) throttle_->arrive();
+    __syncwarp();
+  }
+
  private:
   static constexpr uint32_t kFirstCta = 0;
+  static constexpr int kClusterN = cluster_size / cluster_m;
 
-  /// Waits until every role of every CTA has read the slot's last answer, then asks.
+  /// The piece of the cluster whose first CTA has this place in the grid.
+  static __device__ __forceinline__ WorkTile piece_of(uint32_t x, uint32_t y, uint32_t z) {
+    return WorkTile{(z * gridDim.x + x) / cluster_m, y / kClusterN, 1, 0};
+  }
+
+  /// Waits until the load warp has begun the latest piece, and until every role of every CTA has
+  /// read the slot's last answer, then asks.
   __device__ __forceinline__ void request() {
+    throttle_->wait(throttle_parity_);
+    throttle_parity_ ^= 1;
     pipeline_.wait_consumer_cluster();
     const uint32_t slot = pipeline_.producer_stage();
     const uint32_t full = pipeline_.producer_mbar(slot)->address();
@@ -103,13 +127,14 @@ class ClcTileScheduler {
     } else {
       ptx::mbarrier_arrive_cluster(ptx::map_to_cta(slot.mbar()->address(), kFirstCta));
     }
-    tile = raster_.tile(answer.first_cta_x / cluster_m);
+    tile = piece_of(answer.first_cta_x, answer.first_cta_y, answer.first_cta_z);
     return answer.is_canceled;
   }
 
   Pipeline pipeline_;
+  SharedMemBarrier* throttle_;
+  uint32_t throttle_parity_ = 0;
   Message* messages_;
-  TileRaster raster_;
   bool launched_tile_taken_ = false;
 };
 

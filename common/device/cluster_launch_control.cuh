@@ -14,8 +14,9 @@ struct alignas(16) LaunchControlResponse {
 
 /// What the answer says.
 struct CanceledCluster {
-  bool is_canceled;      ///< false: nothing was left to take over; ask no more
-  uint32_t first_cta_x;  ///< %ctaid.x of the cluster's first CTA; only if is_canceled
+  bool is_canceled;  ///< false: nothing was left to take over; ask no more
+  /// %ctaid of the cluster's first CTA; only if is_canceled.
+  uint32_t first_cta_x, first_cta_y, first_cta_z;
 };
 
 // clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes
@@ -42,25 +43,28 @@ __device__ __forceinline__ void launch_control_try_cancel(uint32_t response, uin
 }
 
 // clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, response;
-// clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 x, response;
+// clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {x, y, z, _}, response;
 // PTX ISA 8.6, sm_100
 /// Decodes the answer at shared address `response`, after a wait on its barrier.
 __device__ __forceinline__ CanceledCluster launch_control_query(uint32_t response) {
-  uint32_t is_canceled, first_cta_x;
+  uint32_t is_canceled, x, y, z;
   asm volatile(
       "{\n\t"
       ".reg .b128 response;\n\t"
       ".reg .pred canceled;\n\t"
-      "ld.shared.b128 response, [%2];\n\t"
+      "ld.shared.b128 response, [%4];\n\t"
       "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 canceled, response;\n\t"
       "selp.b32 %0, 1, 0, canceled;\n\t"
       "mov.b32 %1, 0;\n\t"
-      "@canceled clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %1, response;\n\t"
+      "mov.b32 %2, 0;\n\t"
+      "mov.b32 %3, 0;\n\t"
+      "@canceled clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128"
+      " {%1, %2, %3, _}, response;\n\t"
       "}"
-      : "=&r"(is_canceled), "=&r"(first_cta_x)
+      : "=&r"(is_canceled), "=&r"(x), "=&r"(y), "=&r"(z)
       : "r"(response)
       : "memory");
-  return CanceledCluster{is_canceled != 0, first_cta_x};
+  return CanceledCluster{is_canceled != 0, x, y, z};
 }
 
 }  // namespace bw::ptx

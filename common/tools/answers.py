@@ -120,6 +120,12 @@ def keys(exercise):
 _NUMBER = re.compile(r"""
     (?P<number>[+-]?(?: [0-9]{1,3}(?:,[0-9]{3})+ | (?P<base>0[xXbBoO])[0-9a-fA-F_]+ | [0-9][0-9_]* ))
     \s*(?P<unit>[a-zA-Z].*)?""", re.X)
+NUMBER_SENTENCES = {
+    "not_whole": "this is not a whole number",
+    "no_number": "this is not a whole number; write it as 2048, 2,048 or 0x800",
+    "unclear_unit": "write {unit} for multiples of 1024, not {given}",
+    "other_unit": "the question does not ask for {unit}; write the number alone, as in {number}",
+}
 _BYTES = {"b": 1, "byte": 1, "bytes": 1, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _UNCLEAR = {"kb": "KiB", "mb": "MiB", "gb": "GiB", "k": "KiB"}  # 1000 to some and 1024 to others
 
@@ -129,12 +135,12 @@ def whole_number(value, ask):
     "16,384", "16_384" and, with a unit that the question `ask` speaks of, "16384 bytes" or "16 KiB".
     `problem` says in a phrase why it is not one; then the number is None."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return (int(value), "") if value == int(value) else (None, "this is not a whole number")
+        return (int(value), "") if value == int(value) else (None, NUMBER_SENTENCES["not_whole"])
     match = _NUMBER.fullmatch(str(value).strip())
     try:
         number = int(match["number"].replace(",", ""), 0 if match["base"] else 10)
     except (TypeError, ValueError):  # no number at all, or 1__0
-        return None, "this is not a whole number; write it as 2048, 2,048 or 0x800"
+        return None, NUMBER_SENTENCES["no_number"]
     unit = (match["unit"] or "").strip().rstrip(".")
     if not unit:
         return number, ""
@@ -142,10 +148,16 @@ def whole_number(value, ask):
     if "byte" in asked and unit.lower() in _BYTES:
         return number * _BYTES[unit.lower()], ""
     if "byte" in asked and unit.lower() in _UNCLEAR:
-        return None, f"write {_UNCLEAR[unit.lower()]} for multiples of 1024, not {unit}"
+        return None, NUMBER_SENTENCES["unclear_unit"].format(unit=_UNCLEAR[unit.lower()], given=unit)
     if all(word.lower().rstrip("s") in asked for word in unit.split()):
         return number, ""
-    return None, f"the question does not ask for {unit}; write the number alone, as in {number}"
+    return None, NUMBER_SENTENCES["other_unit"].format(unit=unit, number=number)
+
+
+def number_rules():
+    """What whole_number() goes by, for pages that read numbers in the same way."""
+    pattern = re.sub(r"\s+", "", _NUMBER.pattern).replace("(?P<", "(?<")
+    return {"pattern": f"^(?:{pattern})$", "bytes": _BYTES, "unclear": _UNCLEAR}
 
 
 def is_blank(value):

@@ -67,7 +67,7 @@ def copy_for_site(root, target):
     returns whether both are there."""
     launches = build.SIM.folder(Path(root)) / "browser"
     files = [folder(root) / name for name in MODULE]
-    files += sorted(launches.glob("*.json")) + sorted(launches.glob("*.launches.gz"))
+    files += [launches / "timeline.html", *launches.glob("*.json"), *launches.glob("*.launches.gz")]
     target.mkdir(parents=True, exist_ok=True)
     for file in files:
         if file.is_file():

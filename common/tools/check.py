@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from . import answers, device_code, exercises, left_over, patches, regions, reports, runs
+from . import answers, device_code, exercises, left_over, marking, regions, reports, runs
 from .errors import GraderError, WorkbookError
-from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
+from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Place, Verdict
 
 
 def check(root, exercise, tools, on_progress=None):
@@ -23,9 +23,9 @@ def check_answer(root, exercise, tools, given, on_progress=None):
     {key: value} or a Table of answers.toml. None: the reader's file."""
     root, begin = Path(root).resolve(), time.monotonic()
     progress = on_progress or (lambda text: None)
-    how = {exercises.PREDICT: _check_predict, exercises.FIND: _check_find}
+    check_it = _check_code if exercise.is_in_code else _check_answers
     try:
-        verdict = how.get(exercise.kind, _check_code)(root, exercise, tools, given, progress)
+        verdict = check_it(root, exercise, tools, given, progress)
     except GraderError:
         raise
     except WorkbookError as error:
@@ -348,50 +348,29 @@ class _work_folder:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-# --- predict -----------------------------------------------------------------------------------
+# --- predict and find --------------------------------------------------------------------------
 
-def _check_predict(root, exercise, tools, given, progress):
+def _check_answers(root, exercise, tools, given, progress):
     try:
         values, table = _own_answers(root, exercise, given)
     except WorkbookError as error:
         return unreadable(exercise, error)
-    if all(answers.is_blank(value) for value in values.values()):
-        return _not_answered(exercise, table, exercise.questions[0].key)
-    progress("running")
-    right = runs.computed_answers(root, tools, exercise)
-    marked = [_mark(question, values[question.key], right[question.key])
-              for question in exercise.questions]
-    if all(answer.right for answer in marked):
-        return _verdict(exercise, PASSED, found=exercise.expected, answers=tuple(marked))
-    bad = [answer for answer in marked if not answer.right and answer.given]
-    found = (("It is" if len(marked) == 1 else
-              f"{len(bad)} of {len(marked)} answers {'is' if len(bad) == 1 else 'are'}")
-             + " not what the machine does: "
-             + ", ".join(f"{answer.key} = {answer.given}" for answer in bad) + ".")
-    return _verdict_on_answers(exercise, table, marked, found, _recognised_answers(exercise, values))
-
-
-def _verdict_on_answers(exercise, table, marked, found, wrong):
-    """The verdict on answers that are not all right. Of those that are given the wrong ones are
-    shown, the first one that the explanation is about as the reader's line; as long as a question is
-    open, the exercise is not done, and not failed."""
-    unanswered = [answer.key for answer in marked if not answer.given]
-    bad = [answer.key for answer in marked if not answer.right and answer.given]
-    explained = [key for key in bad if wrong and key in _keys_of(wrong)]
-    fields = {"answers": tuple(marked),
-              "place": _answer_place(exercise, table, (explained or bad or unanswered)[0])}
-    if wrong and bad:
-        fields.update(explanation=wrong.message, wrong=wrong.name)
-    if not unanswered:
-        return _verdict(exercise, FAILED, found=found, **fields)
-    so_far = found if bad else "What is answered is right."
-    return _verdict(exercise, NOT_DONE, rule="", **fields, found="Not answered yet: "
-                    + ", ".join(unanswered) + ". " + so_far)
-
-
-def _keys_of(wrong):
-    """The questions that a known wrong answer is about."""
-    return ["line" if key == "line_text" else key for key in wrong.answer]
+    if marking.is_open(values):
+        marked = marking.not_done(exercise)
+    elif exercise.kind == exercises.FIND:
+        progress("looking")
+        marked = marking.find(exercise, values, marking.shown_file(root, exercise))
+    else:
+        progress("running")
+        marked = marking.predict(exercise, values, runs.computed_answers(root, tools, exercise))
+    fields = {"found": marked.found, "answers": marked.answers}
+    if marked.status != PASSED:
+        fields["place"] = _answer_place(exercise, table, marked.key)
+    if marked.status == NOT_DONE:
+        fields["rule"] = ""
+    if marked.wrong:
+        fields.update(explanation=marked.wrong.message, wrong=marked.wrong.name)
+    return _verdict(exercise, marked.status, **fields)
 
 
 def _own_answers(root, exercise, given):
@@ -403,110 +382,8 @@ def _own_answers(root, exercise, given):
     return {**blank, **given}, None
 
 
-def _not_answered(exercise, table, key):
-    return _verdict(exercise, NOT_DONE, rule="", place=_answer_place(exercise, table, key),
-                    found=f"exercise {exercise.id} is not done yet: {exercise.title}")
-
-
 def _answer_place(exercise, table, key):
     if table is None:
         return Place(str(exercise.reader_file), 1)
     line = table.line_of(key)
     return Place(str(exercise.reader_file), line, table.lines[line - table.first].strip())
-
-
-def _mark(question, given, right):
-    shown = str(given).strip()
-    if answers.is_blank(given):
-        return Answer(question.key, "", False, "not answered yet")
-    if question.answer == exercises.INTEGER:
-        number, problem = answers.whole_number(given, question.ask)
-        if problem:
-            return Answer(question.key, shown, False, problem)
-        return Answer(question.key, shown, number == int(right))
-    if question.answer == exercises.CHOICE:
-        letter = shown.rstrip(":.)").lower()
-        if letter not in question.letters():
-            return Answer(question.key, shown, False,
-                          f"this is not one of {', '.join(question.letters())}")
-        return Answer(question.key, shown, letter == str(right))
-    return Answer(question.key, shown, _plain(shown) == _plain(str(right)))
-
-
-def _plain(text):
-    return " ".join(text.lower().split())
-
-
-def _recognised_answers(exercise, values):
-    """The known wrong answer whose every key agrees with the reader's, or None."""
-    questions = {question.key: question for question in exercise.questions}
-    for wrong in exercise.wrong:
-        if all(key in values and not answers.is_blank(values[key])
-               and _mark(questions[key], values[key], value).right
-               for key, value in wrong.answer.items()):
-            return wrong
-    return None
-
-
-# --- find --------------------------------------------------------------------------------------
-
-def _check_find(root, exercise, tools, given, progress):
-    try:
-        values, table = _own_answers(root, exercise, given)
-    except WorkbookError as error:
-        return unreadable(exercise, error)
-    if all(answers.is_blank(value) for value in values.values()):
-        return _not_answered(exercise, table, "line")
-    progress("looking")
-    shown = patches.shown(root / "solutions" / exercise.chapter, exercise.patch)
-    lines = shown.text.split("\n")
-    marked = (_mark_line(exercise, values["line"], lines, shown.faulty_lines),
-              _mark_cause(exercise, values["cause"]))
-    if all(answer.right for answer in marked):
-        return _verdict(exercise, PASSED, found=exercise.expected, answers=marked)
-    bad = [answer for answer in marked if not answer.right and answer.given]
-    found = {("line",): "The fault is not in the line that you named.",
-             ("cause",): "The cause is another one."}.get(
-                 tuple(answer.key for answer in bad), "Neither the line nor the cause is the fault's.")
-    comments = [answer.comment for answer in bad if answer.comment]
-    return _verdict_on_answers(exercise, table, marked,
-                               " ".join([found, *(comment + "." for comment in comments)]),
-                               _recognised_fault(exercise, values, lines))
-
-
-def _mark_line(exercise, given, lines, faulty):
-    shown = str(given).strip()
-    if not shown:
-        return Answer("line", "", False, "not answered yet")
-    number, problem = answers.whole_number(given, "line")
-    if problem or not 1 <= number <= len(lines):
-        return Answer("line", shown, False,
-                      f"`line` takes a number from 1 to {len(lines)}, a line of "
-                      f"{exercise.bug_file}")
-    right = number in faulty or lines[number - 1].strip() in (
-        text.strip() for text in exercise.also_lines)
-    return Answer("line", shown, right)
-
-
-def _mark_cause(exercise, given):
-    shown = str(given).strip().rstrip(":.)").lower()
-    if not shown:
-        return Answer("cause", "", False, "not answered yet")
-    letters = [cause[0] for cause in exercise.causes]
-    if shown not in letters:
-        return Answer("cause", shown, False, f"`cause` takes one of {', '.join(letters)}")
-    return Answer("cause", shown, shown == exercise.cause)
-
-
-def _recognised_fault(exercise, values, lines):
-    number, problem = answers.whole_number(values["line"], "line")
-    text = lines[number - 1] if not problem and 1 <= number <= len(lines) else ""
-    cause = str(values["cause"]).strip().rstrip(":.)").lower()
-    for wrong in exercise.wrong:
-        wanted_line, wanted_cause = (wrong.answer.get(key, "") for key in ("line_text", "cause"))
-        if wanted_line and wanted_line not in text:
-            continue
-        if wanted_cause and wanted_cause != cause:
-            continue
-        return wrong
-    return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SITE = "build/docs/html/docs/codes"
-_CODE = re.compile(r"\bBW-[A-Z]\d\d\b")
+CODE = re.compile(r"\bBW-[A-Z]\d\d\b")
 # What terminals with links set; of these two, from a version on.
 _MARKS = ("KITTY_WINDOW_ID", "WT_SESSION", "DOMTERM")
 _VERSIONS = {"VTE_VERSION": 5000, "KONSOLE_VERSION": 201200}
@@ -49,4 +49,4 @@ def linked(text, root=_ROOT):
         address = page_of(match.group(), root)
         return f"\x1b]8;;{address}\x1b\\{match.group()}\x1b]8;;\x1b\\" if address else match.group()
 
-    return _CODE.sub(link, text)
+    return CODE.sub(link, text)

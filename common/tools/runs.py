@@ -217,7 +217,7 @@ def trace(root, tools, run):
 
 def computed_answers(root, tools, exercise):
     """{key: answer} of a predict exercise, computed from the machine's event log by keys.py."""
-    path = Path(root) / "solutions" / exercise.chapter / "exercises" / "keys.py"
+    path = _keys_file(root, exercise)
     try:
         code = path.read_bytes()
     except OSError as error:
@@ -230,7 +230,7 @@ def computed_answers(root, tools, exercise):
     cached = _load(root, "answers", stamp)
     if cached:
         return cached
-    module = _load_module(path, exercise.chapter)
+    module = load_keys(root, exercise)
     traces, found = {}, {}
     for question in exercise.questions:
         if question.run not in traces:
@@ -243,8 +243,14 @@ def computed_answers(root, tools, exercise):
     return found
 
 
-def _load_module(path, chapter):
-    spec = importlib.util.spec_from_file_location(f"keys_of_{chapter}", path)
+def _keys_file(root, exercise):
+    return Path(root) / "solutions" / exercise.chapter / "exercises" / "keys.py"
+
+
+def load_keys(root, exercise):
+    """The module keys.py of an exercise's chapter, whose functions read answers from a Trace."""
+    spec = importlib.util.spec_from_file_location(f"keys_of_{exercise.chapter}",
+                                                  _keys_file(root, exercise))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -3,11 +3,11 @@
 "use strict";
 
 (() => {
-  const {byId, make, number, Engine, showReports, showTimes, showTimeline} = bwPage;
-  const FOLDER = "simulator/";
+  const {byId, make, number, Engine, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
+  const FOLDER = "simulator/", MOST_CYCLES = "20000000";
   const SYNCHRONISING = /^\s*(?:@!?%\w+\s+)?(mbarrier\.(?:arrive|expect_tx|complete_tx)[\w.:]*|fence[\w.:]*|tcgen05\.(?:wait|commit|fence)[\w.:]*|bar(?:rier)?\.[\w.:]*|cp\.async\.bulk\.(?:commit_group|wait_group)[\w.:]*)/;
   let index = null, run = null, bytes = null, modules = [];
-  const engine = new Engine((text) => { byId("state").textContent = text; });
+  const engine = new Engine((text) => { byId("state").textContent = text; }, (made) => showTimeline(byId("timeline"), made));
 
   const nameOf = (one) => one.exercise ? `Bug hunt ${one.exercise}: ${one.title}` : one.lab.replace(/_/g, " ");
   const keyOf = (one) => one.exercise ? `${one.exercise} ${one.file}` : one.lab;
@@ -58,10 +58,7 @@
     bytes = null;
     byId("run").disabled = true;
     try {
-      const answer = await fetch(FOLDER + run.file);
-      if (!answer.ok) throw new Error(`${run.file}: ${answer.status}`);
-      const unpacked = new Response(answer.body.pipeThrough(new DecompressionStream("gzip")));
-      const content = new Uint8Array(await unpacked.arrayBuffer());
+      const content = await fetchLaunches(FOLDER + run.file);
       if (own !== run) return;  // another one has been chosen meanwhile
       bytes = content;
       byId("run").disabled = false;
@@ -148,11 +145,13 @@
     byId("run").disabled = true;
     byId("stop").disabled = false;
     try {
-      const {result} = await engine.run({task: "replay", bytes, settings: settings(), lines: linesWithout(), events: true, statistics: true});
+      const chosen = settings(), lines = linesWithout();
+      // A kernel that something was taken from may spin forever.
+      if (Object.keys(lines).length !== 0) chosen.BW_SIM_CYCLE_LIMIT = MOST_CYCLES;
+      const {result} = await engine.run({task: "replay", bytes, settings: chosen, lines, title: `Timeline of ${run.program} ${run.options.join(" ")}`.trim()});
       verdictOf(result);
       showReports(byId("reports"), result.reports);
       showTimes(byId("times"), result.statistics);
-      showTimeline(byId("timeline"), result.events);
     } catch (error) {
       byId("verdict").hidden = false;
       byId("verdict").replaceChildren(make("p", {class: "error"}, error.message));
@@ -168,6 +167,7 @@
     const answer = await fetch(`${FOLDER}labs.json`);
     if (!answer.ok) throw new Error(`labs.json: ${answer.status}`);
     index = await answer.json();
+    index.runs = index.runs.filter((one) => one.source !== "");  // runs that questions are asked about have a page of their own
     fill(byId("chapter"), Object.entries(index.chapters).map(([value, title]) => [value, `${value}. ${title}`]));
     chooseLinked();
   }

@@ -1,4 +1,4 @@
-// Where the bytes of an operand lie in shared memory, and the descriptors that name it. No part of the
+// The addresses of an operand's bytes in shared memory, and the descriptors that name it. No part of the
 // page: operands.js shows it, and a test compares it with the C++ that the kernels and the simulator use.
 //
 // A matrix of `rows` (of M or N) by `columns` (of K). The index that is contiguous in memory is K
@@ -83,7 +83,7 @@ const operandLayout = (() => {
       address(row, column) { return swizzled(this.plainAddress(row, column), o.swizzle); },
       lineAddress: (line, byte) => swizzled(plain(line, byte), o.swizzle),
       start,
-      // Which line and which byte of it lie at an address, for the map of the memory.
+      // The line at an address and the byte within it, for the map of the memory.
       at(address) {
         const offset = swizzled(address, o.swizzle) - o.base;
         const panel = Math.floor(offset / panelBytes), inside = offset % panelBytes;

@@ -56,7 +56,7 @@
     const moved = plain === address ? "The swizzle leaves it there." :
         `The swizzle moves it to ${address}: chunk ${(plain >> 4) & 7} of its 128-byte line becomes chunk ${(address >> 4) & 7}.`;
     byId("element-text").textContent =
-        `Row ${r}, column ${c} would lie at byte ${plain} without a swizzle. ${moved} Its bank is ${Math.floor(address / 4) % 32}.`;
+        `Row ${r}, column ${c} would be at byte ${plain} without a swizzle. ${moved} Its bank is ${Math.floor(address / 4) % 32}.`;
   }
 
   // Addresses that the chosen access reads, and bytes of a lane.

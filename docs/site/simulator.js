@@ -5,8 +5,7 @@
 
 (() => {
   const MAGIC = "BWLNC001", HEAD_BYTES = 16;
-  const EVENTS = "/events", STATISTICS = "/statistics";
-  const EVENT_KINDS = "run,wait,resume,copy_issue,copy_land,mma_issue,mma_complete";
+  const EVENTS = "/events", STATISTICS = "/statistics", RECORDING = "/recording";
 
   // {blocks: [Uint8Array], steps: [object]} of a file's bytes. Throws an Error that says what is wrong with it.
   function readLaunches(bytes) {
@@ -65,26 +64,30 @@
       return answer;
     }
 
-    // Begins a session with these variables BW_SIM_*; others are not set. `wants`: {events, statistics}.
+    // Begins a session with these variables BW_SIM_*; others are not set. `wants`: {events, statistics, recording}.
     open(machine, ptx, settings, wants = {}) {
       for (const name of this.settings.keys()) this.call("set", name, "");
       this.settings = new Map(Object.entries(settings));
-      if (wants.events) this.settings.set("BW_SIM_EVENTS", EVENTS).set("BW_SIM_EVENT_KINDS", EVENT_KINDS).set("BW_SIM_EVENT_CLUSTERS", "0");
+      if (wants.events) this.settings.set("BW_SIM_EVENTS", EVENTS);
+      if (wants.recording) this.settings.set("BW_SIM_RECORDING", RECORDING).set("BW_SIM_RECORDING_CLUSTERS", "0");
       if (wants.statistics) this.settings.set("BW_SIM_STATISTICS", STATISTICS);
       for (const [name, value] of this.settings) this.call("set", name, String(value));
       return this.ask("open", machine, ptx);
     }
-    // Ends the session; {events, statistics} are lists of the objects that its files hold, the events those of the
-    // first cluster of each launch.
+    // Ends the session; `events` (a text) and `statistics` (a list of objects) are what its files hold, `recording` the
+    // bytes of a recording of the first cluster of each launch. What was not asked for is empty.
     close() {
       this.call("close");
-      return {events: this.lines("BW_SIM_EVENTS", EVENTS), statistics: this.lines("BW_SIM_STATISTICS", STATISTICS)};
+      const text = new TextDecoder();
+      const statistics = text.decode(this.take("BW_SIM_STATISTICS", STATISTICS)).split("\n");
+      return {events: text.decode(this.take("BW_SIM_EVENTS", EVENTS)), recording: this.take("BW_SIM_RECORDING", RECORDING),
+              statistics: statistics.filter((line) => line !== "").map((line) => JSON.parse(line))};
     }
-    lines(setting, path) {
-      if (!this.settings.has(setting) || !this.module.FS.analyzePath(path).exists) return [];
-      const text = this.module.FS.readFile(path, {encoding: "utf8"});
+    take(setting, path) {
+      if (!this.settings.has(setting) || !this.module.FS.analyzePath(path).exists) return new Uint8Array(0);
+      const content = this.module.FS.readFile(path);
       this.module.FS.unlink(path);
-      return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+      return content;
     }
     load(ptx, name, registers = {}) {
       return this.ask("load", ptx, name, Object.entries(registers).map(([kernel, count]) => `${kernel}=${count}`).join("\n"));
@@ -117,8 +120,8 @@
   }
 
   // Runs a file's launches again. `options`: `settings` (in addition to the file's; an empty value removes one),
-  // `edit(text, module)` (changes a module's PTX), `events`, `statistics`. Returns
-  //   {launches: [{kernel, expected, got, same}], reports, expected_reports, differences, output, events, statistics}
+  // `edit(text, module)` (changes a module's PTX), `events`, `statistics`, `recording`. Returns
+  //   {launches: [{kernel, expected, got, same}], reports, expected_reports, differences, events, statistics, recording}
   // `differences` are sentences; they are looked for only if neither settings nor PTX were changed.
   function replay(simulator, file, options = {}) {
     const {steps, blocks} = file;

@@ -1,4 +1,4 @@
-// What the pages share that run the simulator: the worker, reports, times of warps, a timeline of one cluster.
+// What the pages share that run the simulator: the worker, reports, times of warps, the timeline.
 "use strict";
 
 const bwPage = (() => {
@@ -13,11 +13,12 @@ const bwPage = (() => {
     return made;
   }
 
-  // The simulator in its worker. `onState(text)` is told of what it does. run(task) gives a promise; stop() ends
-  // whatever runs.
+  // The simulator in its worker. `onState(text)` is told of what it does, onTimeline({html, problem}) of the timeline that
+  // follows a run. run(task) gives a promise; stop() ends whatever runs.
   class Engine {
-    constructor(onState) {
+    constructor(onState, onTimeline = () => {}) {
       this.onState = onState;
+      this.onTimeline = onTimeline;
       this.pending = null;
       this.start();
     }
@@ -33,6 +34,7 @@ const bwPage = (() => {
     }
     take(data) {
       if (data.what === "ready") return this.onState("The simulator is ready.");
+      if (data.what === "timeline") return this.pending ? undefined : this.onTimeline(data);  // not of a run before
       const {pending} = this;
       this.pending = null;
       if (data.what === "failed") {
@@ -46,6 +48,7 @@ const bwPage = (() => {
     }
     run(task) {
       if (!this.worker) return Promise.reject(new Error("The simulator is not available."));
+      if (this.pending) return Promise.reject(new Error("Another run has not ended yet."));
       this.onState("Running …");
       return new Promise((done, fail) => {
         this.pending = {done, fail};
@@ -60,6 +63,14 @@ const bwPage = (() => {
       this.start();
       pending.fail(new Error("Stopped."));
     }
+  }
+
+  // The bytes of a file of launches. Throws an Error if it is not there.
+  async function fetchLaunches(address) {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
+    const unpacked = new Response(answer.body.pipeThrough(new DecompressionStream("gzip")));
+    return new Uint8Array(await unpacked.arrayBuffer());
   }
 
   function showReports(place, reports) {
@@ -104,76 +115,26 @@ const bwPage = (() => {
     }
   }
 
-  // The first cluster of the longest launch, from the lines of BW_SIM_EVENTS: a row a warp, below them copies and MMAs.
-  const MOST_MARKS = 6000;
-  function longestLaunch(events) {
-    let longest = [], current = [], most = -1;
-    for (const one of events) {
-      if (one.event === "launch") current = [];
-      current.push(one);
-      if (one.event !== "launch_end" || one.cycles <= most) continue;
-      most = one.cycles;
-      longest = current;
-    }
-    return longest.length ? longest : current;
-  }
-  function lanesOf(events) {
-    const own = longestLaunch(events).filter((one) => one.rank !== undefined);
-    const lanes = new Map();
-    const lane = (name) => lanes.get(name) || lanes.set(name, []).get(name);
-    const waiting = new Map(), started = new Map();
-    let last = 1;
-    for (const one of own) {
-      last = Math.max(last, one.cycle || 0);
-      const name = `CTA ${one.rank} warp ${one.warp}`;
-      if (one.event === "run") lane(name).push({kind: "run", from: one.cycle, to: one.until, text: `${one.file}:${one.line}`});
-      if (one.event === "wait") waiting.set(`${name} ${one.lanes}`, one);
-      if (one.event === "resume") {
-        const wait = waiting.get(`${name} ${one.lanes}`);
-        const what = one.barrier || String(one.kind || "").replace(/_/g, " ");
-        lane(name).push({kind: "wait", from: wait ? wait.cycle : one.cycle - (one.waited || 0), to: one.cycle, text: `waits: ${what}`});
-      }
-      if (one.event === "copy_issue" || one.event === "mma_issue") started.set(`${one.event[0]}${one.id}`, one);
-      if (one.event === "copy_land" || one.event === "mma_complete") {
-        const issue = started.get(`${one.event[0]}${one.id}`);
-        const isCopy = one.event === "copy_land";
-        if (issue) lane(`CTA ${one.rank} ${isCopy ? "copies" : "tensor core"}`).push({kind: isCopy ? "copy" : "mma", from: issue.cycle, to: one.cycle, text: isCopy ? `${number(issue.bytes)} bytes` : `MMA ${issue.m}x${issue.n}x${issue.k}`});
-      }
-    }
-    return {lanes: [...lanes].sort(([a], [b]) => a.localeCompare(b, "en", {numeric: true})), last};
-  }
-  function showTimeline(place, events) {
-    place.replaceChildren();
-    const {lanes, last} = lanesOf(events);
-    if (lanes.length === 0) return;
-    const LEFT = 150, WIDTH = 1000, ROW = 20;
-    const svg = (tag, attributes) => {
-      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-      return made;
+  // The timeline's page in a frame as high as its content, in the colours of the page around it.
+  function showTimeline(place, {html, problem}) {
+    if (!html) return place.replaceChildren(...(problem ? [make("p", {class: "error"}, problem)] : []));
+    const frame = make("iframe", {class: "bw-timeline", title: "Timeline of the run"});
+    const recolour = () => {
+      const {theme} = document.documentElement.dataset, inner = frame.contentDocument && frame.contentDocument.documentElement;
+      if (!inner || inner.dataset.theme === theme) return;
+      if (theme) inner.dataset.theme = theme; else delete inner.dataset.theme;
     };
-    const picture = svg("svg", {class: "strip bw-lanes", viewBox: `0 0 ${LEFT + WIDTH} ${ROW * lanes.length + 24}`, role: "img",
-                                "aria-label": `What each warp of the first cluster does over ${last} cycles; the table above has the same in numbers`});
-    const x = (cycle) => LEFT + WIDTH * Math.min(cycle, last) / last;
-    let marks = 0;
-    lanes.forEach(([name, spans], row) => {
-      const label = svg("text", {x: 0, y: row * ROW + 14});
-      label.textContent = name;
-      picture.append(label);
-      for (const span of spans) {
-        if (++marks > MOST_MARKS) break;
-        const mark = svg("rect", {x: x(span.from), y: row * ROW + 3, width: Math.max(0.7, x(span.to) - x(span.from)), height: ROW - 6, class: `bw-${span.kind}`});
-        const title = svg("title", {});
-        title.textContent = `${span.text}, cycles ${number(span.from)} to ${number(span.to)}`;
-        mark.append(title);
-        picture.append(mark);
-      }
+    frame.addEventListener("load", () => {
+      const {body} = frame.contentDocument;
+      const fit = () => { frame.style.height = `${body.offsetHeight + 24}px`; };
+      new frame.contentWindow.ResizeObserver(fit).observe(body);
+      fit();
+      recolour();
     });
-    const axis = svg("text", {x: LEFT, y: ROW * lanes.length + 18});
-    axis.textContent = `cycle 0 to ${number(last)}: runs, waits (hatched), copies, MMAs` + (marks > MOST_MARKS ? "; the first marks alone" : "");
-    picture.append(axis);
-    place.append(make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "timeline"}, picture));
+    frame.srcdoc = html;
+    new MutationObserver(recolour).observe(document.documentElement, {attributes: true, attributeFilter: ["data-theme"]});
+    place.replaceChildren(frame);
   }
 
-  return {byId, make, number, Engine, showReports, showTimes, showTimeline};
+  return {byId, make, number, Engine, fetchLaunches, showReports, showTimes, showTimeline};
 })();

@@ -1,11 +1,12 @@
 // The worker in which a page's simulator runs: a run that does not end is ended with the worker.
 "use strict";
 
-importScripts("simulator.js", "simulator/blackwell_simulator.js");
+importScripts("simulator.js", "timeline_recording.js", "timeline_model.js", "timeline_rings.js", "timeline_profile.js", "timeline_data.js",
+              "simulator/blackwell_simulator.js");
 
 (() => {
   const {Simulator, Refused, readLaunches, replay} = bwSimulator;
-  let simulator = null, printed = [];
+  let simulator = null, printed = [], sources = {}, timeline = null;
 
   async function start() {
     const note = (text) => printed.push(text);
@@ -17,13 +18,25 @@ importScripts("simulator.js", "simulator/blackwell_simulator.js");
   async function addSources(files) {
     const answer = await fetch("simulator/sources.json").catch(() => null);
     if (!answer || !answer.ok) return;
-    for (const [name, text] of Object.entries(await answer.json())) {
+    sources = await answer.json();
+    for (const [name, text] of Object.entries(sources)) {
       files.mkdirTree(`/${name}`.replace(/\/[^/]*$/, ""));
       files.writeFile(`/${name}`, text);
     }
   }
   const ready = start().then(() => postMessage({what: "ready"}),
                              (error) => postMessage({what: "failed", text: `The simulator did not start: ${error.message || error}`}));
+
+  // The page that `./workbook timeline` writes, of a recording: a text, empty where nothing took time.
+  async function timelineOf(recording, title) {
+    if (timeline === null) {
+      const [rules, template] = await Promise.all(["timeline.json", "timeline.html"].map((name) => fetch(`simulator/${name}`)));
+      if (!rules.ok || !template.ok) throw new Error("timeline.json or timeline.html is not there");
+      timeline = {rules: await rules.json(), template: await template.text()};
+    }
+    const made = bwTimeline.timelineOf(recording, title, timeline.rules, sources);
+    return made && made.blocks.length ? bwTimeline.pageOf(made, timeline.template) : "";
+  }
 
   // Leaves the lines of PTX out that the page has chosen: {module: [line numbers, from 1]}.
   function without(lines) {
@@ -34,9 +47,21 @@ importScripts("simulator.js", "simulator/blackwell_simulator.js");
     };
   }
 
+  // Writes a buffer's content as a copy to the device does.
+  function fillBuffer(address, bytes, kind) {
+    const place = simulator.memory(address, bytes).fill(0), words = Math.floor(bytes / 4);
+    const view = new DataView(place.buffer, place.byteOffset, bytes);
+    for (let word = 0, state = 1; word < words && kind !== "zero"; ++word) {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      if (kind === "count") view.setUint32(4 * word, word, true);
+      else view.setFloat32(4 * word, state / 2 ** 31 - 1, true);
+    }
+    simulator.call("note_write", address, bytes, 1);
+  }
+
   const tasks = {
-    replay: ({bytes, settings, lines, events, statistics}) =>
-      replay(simulator, readLaunches(bytes), {settings, edit: without(lines), events, statistics}),
+    replay: ({bytes, settings, lines}) =>
+      replay(simulator, readLaunches(bytes), {settings, edit: without(lines), recording: true, statistics: true}),
     // {machine, kernels} of a module.
     inspect: ({ptx}) => {
       const {machine} = simulator.open("", ptx, {});
@@ -44,14 +69,14 @@ importScripts("simulator.js", "simulator/blackwell_simulator.js");
       simulator.close();
       return {machine, kernels: loaded.kernels};
     },
-    // Runs one kernel: `buffers` are {bytes, fill: Uint8Array}, `parameters` {bytes: Uint8Array, pointers: [{offset, buffer}]}.
+    // Runs one kernel: `buffers` are {bytes, fill: "zero", "count" or "random"}, `parameters` {bytes: Uint8Array, pointers: [{offset, buffer}]}.
     run: ({ptx, launch, settings, buffers, parameters}) => {
-      const {machine} = simulator.open("", ptx, settings, {events: true, statistics: true});
+      const {machine} = simulator.open("", ptx, settings, {recording: true, statistics: true});
       simulator.load(ptx, "your module");
       const addresses = buffers.map(({bytes, fill}, index) => {
         const address = simulator.allocate(bytes, `buffer ${index + 1} of ${bytes} bytes`);
         if (address === 0) throw new Error(`The page has no memory left for a buffer of ${bytes} bytes. Use smaller buffers.`);
-        if (bytes !== 0) simulator.write(address, fill, true);
+        if (bytes !== 0) fillBuffer(address, bytes, fill);
         return address;
       });
       const values = new DataView(parameters.bytes.buffer, parameters.bytes.byteOffset, parameters.bytes.byteLength);
@@ -62,17 +87,28 @@ importScripts("simulator.js", "simulator/blackwell_simulator.js");
     },
   };
 
+  async function tellTimeline(recording, title) {
+    let html = "", problem = "";
+    try {
+      html = recording.length ? await timelineOf(recording, title) : "";
+    } catch (error) {
+      problem = `The timeline can't be drawn: ${error.message}.`;
+    }
+    postMessage({what: "timeline", html, problem});
+  }
+
   onmessage = async ({data}) => {
     await ready;
     if (simulator === null) return;
     printed = [];
     const began = performance.now();
     try {
-      const result = tasks[data.task](data);
+      const {recording, ...result} = tasks[data.task](data);
       postMessage({what: "done", result, printed, milliseconds: performance.now() - began});
+      if (recording) await tellTimeline(recording, data.title || "Timeline of the run");
     } catch (error) {
       if (error instanceof Refused) {
-        postMessage({what: "done", result: {launches: [], reports: error.reports, events: [], statistics: []}, printed, milliseconds: performance.now() - began});
+        postMessage({what: "done", result: {launches: [], reports: error.reports, statistics: []}, printed, milliseconds: performance.now() - began});
         return;
       }
       // After a trap the module's memory can't be trusted: the page starts another worker.

@@ -30,7 +30,7 @@ DONE:
 }
 `;
   let kernels = [];
-  const engine = new Engine((text) => { byId("state").textContent = text; });
+  const engine = new Engine((text) => { byId("state").textContent = text; }, (made) => showTimeline(byId("timeline"), made));
 
   function problem(text) {
     byId("verdict").hidden = false;
@@ -75,18 +75,6 @@ DONE:
     return sizes;
   }
 
-  function contentsOf(bytes, kind) {
-    const fill = new Uint8Array(bytes);
-    const whole = bytes - bytes % 4, view = new DataView(fill.buffer);
-    let state = 1;
-    for (let at = 0; at < whole; at += 4) {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      if (kind === "count") view.setUint32(at, at / 4, true);
-      if (kind === "random") view.setFloat32(at, state / 2 ** 31 - 1, true);
-    }
-    return fill;
-  }
-
   // Writes a parameter's value into `bytes`; adds a buffer for one that is an address.
   function put(text, parameter, bytes, buffers, pointers) {
     const buffer = /^buffer\s+(\d{1,10})(?:\s+(zero|count|random))?$/.exec(text);
@@ -95,7 +83,7 @@ DONE:
     if (buffer && parameter.bytes !== 8) throw new Error(`${parameter.name} has ${parameter.bytes} bytes; an address has 8.`);
     if (buffer) {
       pointers.push({offset: parameter.offset, buffer: buffers.length});
-      buffers.push({name: parameter.name, bytes: Number(buffer[1]), fill: contentsOf(Number(buffer[1]), buffer[2] || "zero")});
+      buffers.push({name: parameter.name, bytes: Number(buffer[1]), fill: buffer[2] || "zero"});
       return;
     }
     const words = text.split(",").map((one) => one.trim());
@@ -158,7 +146,6 @@ DONE:
       showReports(byId("reports"), result.reports);
       showContents(result, task.buffers);
       showTimes(byId("times"), result.statistics);
-      showTimeline(byId("timeline"), result.events);
     } catch (error) {
       problem(error.message);
     }

@@ -25,7 +25,7 @@ GemmBoxes boxes_of(const GemmKernel& kernel) {
 struct PreparedGemm::State {
   const GemmKernel& kernel;
   GemmKernelArguments arguments;
-  uint32_t clusters;
+  dim3 grid;
 };
 
 PreparedGemm::PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
@@ -36,11 +36,11 @@ PreparedGemm::PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKern
   prepare_gemm_kernel(kernel);
   const GemmKernelArguments arguments = make_kernel_arguments(gemm, boxes_of(kernel));
   state_ = std::make_shared<const State>(
-      State{kernel, arguments, clusters_to_launch(kernel, arguments.raster)});
+      State{kernel, arguments, grid_to_launch(kernel, arguments.raster)});
 }
 
 void PreparedGemm::launch(cudaStream_t stream) const {
-  launch_gemm_kernel(state_->kernel, state_->clusters, &state_->arguments, stream);
+  launch_gemm_kernel(state_->kernel, state_->grid, &state_->arguments, stream);
 }
 
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,

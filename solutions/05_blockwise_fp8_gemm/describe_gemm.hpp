@@ -58,6 +58,9 @@ KernelDescription describe_gemm() {
                  {"slices of D", sizeof(Storage::d_slices)}},
       .storage_bytes = sizeof(Storage),
       .shared_bytes = shared_bytes_for_all_columns(sizeof(Storage))};
+  if constexpr (kTraits.scheduling == TileScheduling::kLaunchControl) {
+    description.rings.push_back({"throttle", 1, Scheduler::kThrottleArrivals, 0, 0});
+  }
   describe_accumulators<Config::kOutput>(description);
   return description;
 }

@@ -5,6 +5,7 @@
 
 #include "common/device/scale_block.cuh"
 #include "common/host/ceil_div.hpp"
+#include "solutions/05_blockwise_fp8_gemm/launch_control_grid.hpp"
 
 namespace bw {
 namespace {
@@ -108,8 +109,14 @@ int64_t modelled_cycles(const GemmKernel& kernel, int64_t m, int64_t n, int64_t 
   const GemmTraits& traits = kernel.traits;
   const int64_t resident = resident_clusters(multiprocessors, traits.cluster_size());
   if (resident == 0) return std::numeric_limits<int64_t>::max();
-  const int64_t clusters =
-      ceil_div(m, traits.cluster_rows()) * ceil_div(n, traits.cluster_columns());
+  const int64_t rows = ceil_div(m, traits.cluster_rows());
+  const int64_t columns = ceil_div(n, traits.cluster_columns());
+  const TileRaster raster{static_cast<uint32_t>(rows), static_cast<uint32_t>(columns)};
+  if (traits.scheduling == TileScheduling::kLaunchControl &&
+      !LaunchControlGrid::of(raster).is_possible(static_cast<uint32_t>(traits.cluster_n))) {
+    return std::numeric_limits<int64_t>::max();
+  }
+  const int64_t clusters = rows * columns;
   const GemmCost cost = gemm_cost(kernel, std::min(clusters, resident) * traits.cluster_size());
   return cost.start +
          ceil_div(clusters, resident) * (cost.tile + ceil_div(k, kScaleBlock) * cost.k_block);

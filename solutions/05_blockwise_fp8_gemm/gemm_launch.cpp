@@ -7,6 +7,7 @@
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
+#include "solutions/05_blockwise_fp8_gemm/launch_control_grid.hpp"
 
 namespace bw {
 namespace {
@@ -54,15 +55,13 @@ class LaunchConfiguration {
     configuration_.dynamicSmemBytes = kernel.shared_bytes;
     configuration_.attrs = attributes_;
     configuration_.numAttrs = std::size(attributes_);
-    set_clusters(kernel, 1);
+    set_grid(dim3(static_cast<uint32_t>(kernel.traits.cluster_m),
+                  static_cast<uint32_t>(kernel.traits.cluster_n), 1));
   }
   LaunchConfiguration(const LaunchConfiguration&) = delete;
   LaunchConfiguration& operator=(const LaunchConfiguration&) = delete;
 
-  void set_clusters(const GemmKernel& kernel, uint32_t clusters) {
-    configuration_.gridDim = dim3(clusters * static_cast<uint32_t>(kernel.traits.cluster_m),
-                                  static_cast<uint32_t>(kernel.traits.cluster_n), 1);
-  }
+  void set_grid(dim3 grid) { configuration_.gridDim = grid; }
   void set_stream(cudaStream_t stream) { configuration_.stream = stream; }
   const cudaLaunchConfig_t& get() const { return configuration_; }
 
@@ -78,8 +77,17 @@ void prepare_gemm_kernel(const GemmKernel& kernel) {
   set_attributes(kernel);
 }
 
-uint32_t clusters_to_launch(const GemmKernel& kernel, const TileRaster& raster) {
-  if (kernel.traits.scheduling == TileScheduling::kLaunchControl) return raster.size();
+dim3 grid_to_launch(const GemmKernel& kernel, const TileRaster& raster) {
+  const auto cluster_m = static_cast<uint32_t>(kernel.traits.cluster_m);
+  const auto cluster_n = static_cast<uint32_t>(kernel.traits.cluster_n);
+  if (kernel.traits.scheduling == TileScheduling::kLaunchControl) {
+    const LaunchControlGrid grid = LaunchControlGrid::of(raster);
+    require(grid.is_possible(cluster_n), "The configuration ", kernel.name,
+            " would need a grid of ", uint64_t{grid.y} * cluster_n, " CTAs along N and ", grid.z,
+            " bands along M, but a grid has at most ", LaunchControlGrid::kMostInYOrZ,
+            " of each: choose one without launch control.");
+    return dim3(grid.x * cluster_m, grid.y * cluster_n, grid.z);
+  }
   const LaunchConfiguration configuration(kernel);
   int resident = 0;
   check_cuda(cudaOccupancyMaxActiveClusters(&resident, kernel.function, &configuration.get()),
@@ -87,13 +95,14 @@ uint32_t clusters_to_launch(const GemmKernel& kernel, const TileRaster& raster) 
   require(resident > 0, "No cluster of ", kernel.traits.cluster_size(),
           " CTAs of the configuration ", kernel.name,
           " fits on this device: choose one with smaller clusters.");
-  return std::min(raster.size(), static_cast<uint32_t>(resident));
+  const uint32_t clusters = std::min(raster.size(), static_cast<uint32_t>(resident));
+  return dim3(clusters * cluster_m, cluster_n, 1);
 }
 
-void launch_gemm_kernel(const GemmKernel& kernel, uint32_t clusters, const void* arguments,
+void launch_gemm_kernel(const GemmKernel& kernel, dim3 grid, const void* arguments,
                         cudaStream_t stream) {
   LaunchConfiguration configuration(kernel);
-  configuration.set_clusters(kernel, clusters);
+  configuration.set_grid(grid);
   configuration.set_stream(stream);
   void* parameters[] = {const_cast<void*>(arguments)};
   check_cuda(cudaLaunchKernelExC(&configuration.get(), kernel.function, parameters),

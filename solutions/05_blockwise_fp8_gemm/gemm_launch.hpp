@@ -15,14 +15,14 @@ namespace bw {
 /// clusters than the kernel needs; tells the runtime what the kernel may use and loads it.
 void prepare_gemm_kernel(const GemmKernel& kernel);
 
-/// Clusters of the grid: with static scheduling what the device holds at once, else all pieces.
-/// All CTAs of a cluster are in one GPC, so fewer clusters can fit than the multiprocessors would
-/// hold. Throws Error if none fits.
-uint32_t clusters_to_launch(const GemmKernel& kernel, const TileRaster& raster);
+/// The grid, in CTAs: with static scheduling as many clusters as the device holds at once, else the
+/// raster itself. A cluster is within one GPC, so fewer can fit than the multiprocessors would
+/// hold. Throws Error when none does, and where a grid can't have the raster's extents.
+dim3 grid_to_launch(const GemmKernel& kernel, const TileRaster& raster);
 
 /// Enqueues a prepared kernel on `stream`. `arguments`: its only parameter. Throws Error for what
 /// CUDA reports.
-void launch_gemm_kernel(const GemmKernel& kernel, uint32_t clusters, const void* arguments,
+void launch_gemm_kernel(const GemmKernel& kernel, dim3 grid, const void* arguments,
                         cudaStream_t stream);
 
 }  // namespace bw

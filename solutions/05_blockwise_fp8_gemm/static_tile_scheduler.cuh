@@ -56,6 +56,9 @@ class StaticTileScheduler {
     return tile.valid != 0;
   }
 
+  /// Load warp, as with launch control: a static schedule isn't paced.
+  __device__ __forceinline__ void throttle_signal() {}
+
  private:
   __device__ __forceinline__ void publish(const WorkTile& tile) {
     auto slot = pipeline_.produce();

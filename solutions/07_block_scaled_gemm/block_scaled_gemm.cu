@@ -150,7 +150,7 @@ void validate_block_scaled_arguments(const BlockScaledGemmArguments& g) {
 struct PreparedBlockScaledGemm::State {
   const BlockScaledKernel& kernel;
   BlockScaledKernelArguments arguments;
-  uint32_t clusters;
+  dim3 grid;
 };
 
 PreparedBlockScaledGemm::PreparedBlockScaledGemm(const BlockScaledGemmArguments& gemm,
@@ -162,11 +162,11 @@ PreparedBlockScaledGemm::PreparedBlockScaledGemm(const BlockScaledGemmArguments&
   prepare_gemm_kernel(kernel.gemm);
   const BlockScaledKernelArguments arguments = kernel_arguments(gemm, kernel);
   state_ = std::make_shared<const State>(
-      State{kernel, arguments, clusters_to_launch(kernel.gemm, arguments.gemm.raster)});
+      State{kernel, arguments, grid_to_launch(kernel.gemm, arguments.gemm.raster)});
 }
 
 void PreparedBlockScaledGemm::launch(cudaStream_t stream) const {
-  launch_gemm_kernel(state_->kernel.gemm, state_->clusters, &state_->arguments, stream);
+  launch_gemm_kernel(state_->kernel.gemm, state_->grid, &state_->arguments, stream);
 }
 
 }  // namespace bw

@@ -38,6 +38,7 @@ __device__ __forceinline__ void load_scaled_operands(const BlockScaledCta<Config
   ptx::grid_dependency_wait();
   WorkTile tile;
   while (tiles.next(tile)) {
+    tiles.throttle_signal();
     const int32_t row = cta.row_of(tile), column = cta.column_of(tile);
     for (uint32_t k_block = 0; k_block < k_blocks; ++k_block) {
       auto stage = producer.acquire();

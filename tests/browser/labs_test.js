@@ -1,13 +1,14 @@
 // Runs the recorded launches of the labs in the WebAssembly module and compares: contents of memory, cycles and
-// reports are the native program's. node labs_test.js MODULE.js SIMULATOR.js FOLDER
+// reports and recordings are the native program's. Writes the recordings, and the event logs of the runs that predict
+// exercises ask about. node labs_test.js MODULE.js SIMULATOR.js FOLDER RECORDINGS
 "use strict";
 
-const fs = require("fs"), path = require("path"), zlib = require("zlib");
+const crypto = require("crypto"), fs = require("fs"), path = require("path"), zlib = require("zlib");
 
 const STATUS_OF_A_FAULT = 70;  // of a native program that the simulator stops
 const MILLISECONDS_ALLOWED = 10000;  // of one run; a page promises less, on a machine that does nothing else
 
-async function main([modulePath, scriptPath, folder]) {
+async function main([modulePath, scriptPath, folder, recordings]) {
   const blackwell_simulator = require(path.resolve(modulePath));
   const {Simulator, readLaunches, replay, Refused} = require(path.resolve(scriptPath));
   const began = performance.now();
@@ -23,13 +24,15 @@ async function main([modulePath, scriptPath, folder]) {
     const start = performance.now();
     let result;
     try {
-      result = replay(simulator, readLaunches(bytes));
+      result = replay(simulator, readLaunches(bytes), {recording: true});
     } catch (error) {
       problems.push(`${run.file}: ${error.stack}`);
       if (error instanceof WebAssembly.RuntimeError) break;  // the module's memory can't be trusted any more
       continue;
     }
     const milliseconds = performance.now() - start;
+    if (crypto.createHash("sha256").update(result.recording).digest("hex") !== run.recording) problems.push(`${run.file}: the recording is another one than natively`);
+    fs.writeFileSync(path.join(recordings, run.file.replace(/launches\.gz$/, "recording")), result.recording);
     slowest = Math.max(slowest, milliseconds);
     launches += result.launches.length;
     reports += result.expected_reports.length;
@@ -41,6 +44,7 @@ async function main([modulePath, scriptPath, folder]) {
   }
   if (runs.length === 0 || launches === 0) problems.push("no launch was run");
   if (reports === 0) problems.push("no recorded run has a report");
+  writeEvents(simulator, readLaunches, replay, folder, recordings);
   problems.push(...await badInput(simulator, readLaunches, Refused), ...otherSeed(simulator, readLaunches, replay, folder, runs));
   console.log(`${runs.length} runs, ${launches} launches, ${reports} reports; the slowest takes ${slowest.toFixed(0)} ms; ` +
               `memory of the module: ${(simulator.module.HEAPU8.length / 2 ** 20).toFixed(0)} MiB`);
@@ -96,6 +100,18 @@ async function badInput(simulator, readLaunches, Refused) {
   if (last.status !== "finished") problems.push(`after all of this a kernel ends with ${JSON.stringify(last)}`);
   simulator.close();
   return problems;
+}
+
+// The event logs of the runs that predict exercises ask about: <id>_<number of the run>.events
+function writeEvents(simulator, readLaunches, replay, folder, recordings) {
+  for (const exercise of JSON.parse(fs.readFileSync(path.join(folder, "exercises.json"), "utf8")).exercises) {
+    if (exercise.kind !== "predict") continue;
+    exercise.launches.forEach((file, number) => {
+      const bytes = new Uint8Array(zlib.gunzipSync(fs.readFileSync(path.join(folder, file))));
+      const {events} = replay(simulator, readLaunches(bytes), {events: true});
+      fs.writeFileSync(path.join(recordings, `${exercise.id}_${number}.events`), events);
+    });
+  }
 }
 
 // A changed setting changes the run and is not compared.

@@ -83,11 +83,11 @@ class Module(unittest.TestCase):
         self.build()
         launches = self.root / "build/sim/browser"
         launches.mkdir(parents=True)
-        for name in ("labs.json", "sources.json", "a.launches.gz", "other.txt"):
+        for name in ("labs.json", "timeline.html", "a.launches.gz", "other.txt"):
             (launches / name).write_text("", encoding="utf-8")
         self.assertTrue(browser.copy_for_site(self.root, target))
         self.assertEqual({path.name for path in target.iterdir()},
-                         {*browser.MODULE, "labs.json", "sources.json", "a.launches.gz"})
+                         {*browser.MODULE, "labs.json", "timeline.html", "a.launches.gz"})
 
 
 if __name__ == "__main__":

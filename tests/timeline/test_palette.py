@@ -38,6 +38,12 @@ class Contrast(unittest.TestCase):
             for name, colour in part:
                 self.assertEqual(THEMES[theme][name], colour, (theme, name))
 
+    def test_the_sites_grounds_are_the_same(self):
+        style = (ROOT / "docs/site/colours.css").read_text(encoding="utf-8")
+        grounds = re.findall(r"--bw-ground: (#\w+); --bw-raised: (#\w+);", style)
+        light, dark = (tuple(colours[name] for name in palette.GROUNDS) for colours in THEMES.values())
+        self.assertEqual(grounds, [light, dark, dark])
+
     def test_states_of_a_stage_differ_in_pattern(self):
         states = ("empty", "filling", "full", "reading")
         self.assertEqual(len({palette.PATTERNS.get(state, "solid") for state in states}), len(states))

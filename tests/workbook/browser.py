@@ -10,6 +10,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -107,13 +108,16 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path, width=1400, dark=False, height=900):
-        """Shows a page of the file system and waits until it is loaded."""
+        """Shows a page of the file system, with a query and a fragment if the path has them, and waits
+        until it is loaded."""
+        name, rest = re.fullmatch(r"([^?#]*)(.*)", str(path)).groups()
+        if not Path(name).is_file():
+            raise FileNotFoundError(name)
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=False)
         self.recolour(dark)
         self.events = []
-        name, _, fragment = str(path).partition("#")
-        url = Path(name).resolve().as_uri() + (f"#{fragment}" if fragment else "")
+        url = Path(name).resolve().as_uri() + rest
         page = Page(self)
         # Chromium drops a navigation that begins while the one before is not finished.
         for address in ("about:blank", url):

@@ -23,7 +23,7 @@ import contrast
 from site_browser import OUTPUT, SITE, Accessibility, InABrowser  # noqa: F401 (tests)
 from support import ROOT, CheckoutTest
 
-from tools import build, links, private_env
+from tools import build, code_links, links, private_env
 from tools.console import Console
 from tools.errors import WorkbookError
 from tools.site import book, command, doxygen, generated, make, pages, recordings
@@ -54,6 +54,24 @@ SEARCHES = {
     "wait::ld": "docs/concepts/tmem",
     "ProducerConsumerPipeline": "generated/contract_ProducerConsumerPipeline",
     "step through an mbarrier": "docs/site/mbarrier",
+    "race": "docs/concepts/races",
+    "epilogue": "chapters/05_blockwise_fp8_gemm/index",
+    "accumulator": "docs/concepts/tmem",
+    "bank conflict": "docs/concepts/descriptors",
+    "BW-R03": "docs/codes/BW-R03",
+    "cta_group": "chapters/02_tmem_lifecycle/index",
+    "dealloc": "docs/concepts/tmem",
+    "fence.proxy.async": "docs/concepts/proxies",
+    "K-major": "docs/concepts/descriptors",
+    "L2": "docs/site/raster",
+    "profile": "docs/concepts/profile",
+    "scale factor": "docs/concepts/block_scales",
+    "seed": "docs/concepts/schedules",
+    "setmaxnreg": "docs/concepts/warp_specialisation",
+    "stuck": "docs/symptoms",
+    "tensor map": "chapters/01_mbarrier_pipeline/index",
+    "warpgroup": "chapters/06_hopper_fp8_gemm/index",
+    "wrong result": "docs/symptoms",
 }
 # The site without the reference and the texts' copies, at most.
 MEGABYTES = 20
@@ -175,6 +193,16 @@ class Rendering(unittest.TestCase):
     def test_code_is_highlighted(self):
         self.assertIn('<div class="highlight-cuda', article("docs/codes/BW-B06.html"))
         self.assertIn('<span class="k', article("chapters/01_mbarrier_pipeline/index.html"))
+
+    def test_codes_of_reports_lead_to_their_pages(self):
+        report = article("chapters/01_mbarrier_pipeline/index.html")
+        self.assertIn('href="../../docs/codes/BW-H01.html">BW-H01</a>: no thread can run', report)
+        for name, text in every_page():
+            if "<article" in text:
+                rest = re.sub(r"<(a|h\d)\b.*?</\1>", "", article_of(text), flags=re.S)
+                named = {code for code in code_links.CODE.findall(rest)
+                         if (SITE / f"docs/codes/{code}.html").is_file()}
+                self.assertLessEqual(named, {Path(name).stem}, name)
 
     def test_the_book_and_the_reference_lead_to_each_other(self):
         page = "reference/classbw_1_1ProducerConsumerPipeline.html"
@@ -332,6 +360,7 @@ class Places(unittest.TestCase):
         text = "# A `b`\n\n<!-- x\ny -->\n[c](d) **e**\n## I J\n```cpp\nf;\n```\n| g | h |\n|---|---|\n"
         self.assertEqual(pages.sections(pages.Page("x.md", text)),
                          [["a-b", "A b c e"], ["i-j", "I J f; g h"]])
+        self.assertEqual(pages.readable("a **b**: *c*, (`d * e`)"), "a b: c, (d * e)")
 
     def test_targets_are_not_taken_from_code(self):
         self.assertEqual(pages.link_targets("[a](b) `[c](d)`\n```\n[e](f)\n```\n[broken\nover](g)\n"),

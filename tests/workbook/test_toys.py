@@ -2,7 +2,6 @@
 overflows, everything has a name and is reached by Tab, every preset says something, bad numbers get a
 sentence. Skipped without Chromium."""
 
-import json
 import re
 import shutil
 import tempfile
@@ -10,6 +9,7 @@ import unittest
 from pathlib import Path
 
 import browser
+import page_checks
 from support import ROOT
 
 from tools.site import frame
@@ -19,15 +19,6 @@ SOURCE = ROOT / "docs" / "site"
 TOYS = tuple(sorted(path.stem for path in SOURCE.glob("*.html")
                     if re.search(r"<h1>", path.read_text(encoding="utf-8"))
                     and "@RECORDINGS@" not in path.read_text(encoding="utf-8")))
-WIDTHS = (390, 800, 1440)
-_OVERFLOWING = """[...document.querySelectorAll('main *')].filter((one) => {
-  const box = one.getBoundingClientRect();
-  return box.width > 0 && box.right > innerWidth + 1 && !one.closest('.scroll');
-}).map((one) => one.outerHTML.slice(0, 90))"""
-_NAMELESS = """[...document.querySelectorAll('main input, main select, main button, main [role=img]')]
-  .filter((one) => !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim()))
-  .map((one) => one.outerHTML.slice(0, 90))"""
-_CONTROLS = "main a, main button:not(:disabled), main select, main input, main [tabindex='0']"
 _SHOWN = "document.querySelector('main').textContent"
 
 
@@ -61,37 +52,23 @@ class Toys(unittest.TestCase):
 
     def test_every_width_and_ground(self):
         for name in TOYS:
-            for width in WIDTHS:
+            for width in page_checks.WIDTHS:
                 page = self.open(name, width)
                 for dark in (False, True):
                     self.browser.recolour(dark)
                     with self.subTest(page=name, width=width, dark=dark):
                         self.assertEqual(page.messages, [])
-                        self.assertEqual(page.evaluate(_OVERFLOWING), [])
-                        whole = page.evaluate("document.documentElement.scrollWidth")
-                        self.assertLessEqual(whole, width)
+                        self.assertEqual(page_checks.overflowing(page), [])
 
     def test_everything_has_a_name(self):
         for name in TOYS:
             page = self.open(name)
-            self.assertEqual(page.evaluate(_NAMELESS), [], name)
-            self.assertEqual(page.evaluate("document.querySelectorAll('h1').length"), 1)
-            levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')]"
-                                   ".map(one => one.tagName)")
-            self.assertNotIn(("H1", "H3"), list(zip(levels, levels[1:])), name)
+            self.assertEqual(page_checks.nameless(page), [], name)
+            self.assertEqual(page_checks.headings(page), [], name)
 
     def test_every_control_is_reached_by_tab(self):
         for name in TOYS:
-            page = self.open(name)
-            page.evaluate("window.reached = new Set(); document.addEventListener('focusin', "
-                          "event => reached.add(event.target))")
-            wanted = page.evaluate(f"document.querySelectorAll({json.dumps(_CONTROLS)}).length")
-            for _ in range(wanted + 8):
-                page.press("Tab")
-            self.assertEqual(page.evaluate(
-                f"[...document.querySelectorAll({json.dumps(_CONTROLS)})].filter(one => "
-                "one.offsetParent && !reached.has(one)).map(one => one.outerHTML.slice(0, 80))"),
-                             [], name)
+            self.assertEqual(page_checks.unreached(self.open(name)), [], name)
 
     def test_every_preset_shows_something_else(self):
         for name in ("ring", "tmem", "raster"):

@@ -84,6 +84,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   ptx::grid_dependency_wait();
   WorkTile tile;
   while (tiles.next(tile)) {
+    tiles.throttle_signal();
     const int32_t row = cta.row_of(tile), column = cta.column_of(tile);
     for (uint32_t k_block = 0; k_block < k_blocks; k_block += kBlocksPerStage) {
       const uint32_t blocks = kBlocksPerStage == 1 ? 1 : min(kBlocksPerStage, k_blocks - k_block);

@@ -132,6 +132,14 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
   return place;
 }
 
+SharedPlace resolve_copy_target(const Site& site, AddressSpace space, uint64_t address,
+                                size_t bytes, size_t alignment_bytes) {
+  const SharedPlace place = find_shared(site, space, address, bytes, alignment_bytes);
+  if (place.cta->exited && site.strand.cluster->at_isa_level())
+    site.fault(exited_cta(*place.cta, Access::write));
+  return place;
+}
+
 SharedPlace resolve_mbarrier(const Site& site, AddressSpace space, uint64_t address, size_t bytes) {
   const SharedPlace place = find_shared(site, space, address, bytes, bytes);
   note_written(site, *place.cta, place.offset_bytes, bytes);

@@ -80,6 +80,11 @@ struct SharedPlace {
                                          size_t bytes, size_t alignment_bytes,
                                          Access access = Access::write);
 
+/// Likewise for what a copy will write: note_written() follows when its data arrive.
+[[nodiscard]] SharedPlace resolve_copy_target(const Site& site, AddressSpace space,
+                                              uint64_t address, size_t bytes,
+                                              size_t alignment_bytes);
+
 /// Likewise for an mbarrier of `bytes` bytes. Whether its CTA has exited is checked by the unit
 /// that operates on it, now or when the operation arrives there.
 [[nodiscard]] SharedPlace resolve_mbarrier(const Site& site, AddressSpace space, uint64_t address,

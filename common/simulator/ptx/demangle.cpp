@@ -23,6 +23,27 @@ std::string without_internal_namespaces(std::string name) {
   return name;
 }
 
+/// The name of a constructor that a class inherits (CI1, CI2), after the class that it constructs,
+/// as LLVM's library writes it; GNU's names it after the class that declares it.
+std::string with_own_constructor(std::string name, std::string_view symbol) {
+  const auto contains = [&](std::string_view text) { return symbol.find(text) != symbol.npos; };
+  if (!contains("CI1N") && !contains("CI1S") && !contains("CI2N") && !contains("CI2S")) return name;
+  size_t scopes[2] = {std::string::npos, std::string::npos};  // the last two "::" of the function
+  size_t end = 0;
+  for (int depth = 0; end < name.size(); ++end) {
+    if (depth == 0 && name[end] == '(' && name.compare(end, 10, "(anonymous") != 0) break;
+    if (name[end] == '<') ++depth;
+    if (name[end] == '>') --depth;
+    if (depth != 0 || name.compare(end, 2, "::") != 0) continue;
+    scopes[0] = scopes[1];
+    scopes[1] = end;
+  }
+  if (scopes[1] == std::string::npos) return name;
+  const size_t begin = scopes[0] == std::string::npos ? 0 : scopes[0] + 2;
+  const std::string own = name.substr(begin, scopes[1] - begin);
+  return name.replace(scopes[1] + 2, end - scopes[1] - 2, own.substr(0, own.find('<')));
+}
+
 /// The scopes of a mangled symbol, without template arguments: "cutlass::gemm::GemmUniversal::run".
 /// nvcc numbers the substitutions (`S4_`) in the names of large templates differently from the C++
 /// library, which then demangles nothing. This skips them: only the grammar's brackets are read.
@@ -190,7 +211,8 @@ std::string demangle(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  if (status == 0 && text != nullptr) return without_internal_namespaces(text.get());
+  if (status == 0 && text != nullptr)
+    return without_internal_namespaces(with_own_constructor(text.get(), symbol));
   const std::string scopes = MangledScopes(symbol).name();
   return scopes.empty() ? symbol : scopes;
 }

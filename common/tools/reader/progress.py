@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 PASSED, SKIPPED, OPEN = "passed", "skipped", "open"
 MINE, SOLUTIONS = "mine", "solutions"
-_HEAD = "What you have done in this workbook. Delete an entry to start an exercise again."
+HEAD = "What you have done in this workbook. Delete an entry to start an exercise again."
 
 
 def path(root):
@@ -138,7 +138,7 @@ def _set(progress, identifier, values):
 
 def _write(root, progress):
     ordered = sorted(progress.exercises.items(), key=lambda item: _order(item[0]))
-    text = json.dumps({"about": _HEAD, "use": progress.use, "at": progress.at,
+    text = json.dumps({"about": HEAD, "use": progress.use, "at": progress.at,
                        "exercises": dict(ordered)}, indent=1, ensure_ascii=False)
     temporary = path(root).with_suffix(f".{os.getpid()}.new")
     try:

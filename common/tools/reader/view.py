@@ -8,6 +8,7 @@ import re
 import textwrap
 
 from ..exercises import FIND, IMPROVE, PREDICT
+from ..marking import SENTENCES
 from . import progress as progress_file
 from . import selection
 from .checking import BROKEN, FAILED, NOT_DONE, PASSED
@@ -18,8 +19,8 @@ _ABOUT_ONE = re.compile(r"Exercises? (?P<id>\d+\.\d+)[ :].*", re.S)
 _WIDEST = 100
 _BESIDE = 90  # the least width for two versions side by side
 _WIDEST_BESIDE = 160
-_HEADS = {PASSED: ("right", "green"), FAILED: ("not right yet", "red"),
-          NOT_DONE: ("not done yet", "bold"), BROKEN: ("can't be checked", "red")}
+_HEADS = {PASSED: (SENTENCES["passed"], "green"), FAILED: (SENTENCES["failed"], "red"),
+          NOT_DONE: (SENTENCES["not_done_yet"], "bold"), BROKEN: ("can't be checked", "red")}
 
 
 def make_console(stream=None, wide=False):

@@ -82,7 +82,7 @@ def _frames(root):
     at = "reference/page.html"  # all of its pages are in one folder
     bar = frame.bar(at, pages.PLACES, (("Reference", "generated/reference.html"),
                                        ("Types", "reference/annotated.html"),
-                                       ("Files", "reference/files.html")))
+                                       ("Files", "reference/files.html")), between=" · ")
     texts = {name: (root / "docs/site" / name).read_text(encoding="utf-8")
              for name in ("reference_header.html", "reference_footer.html")}
     return {name: text.replace("@HEAD@", frame.head(at)).replace("@BAR@", bar)

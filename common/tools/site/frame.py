@@ -32,11 +32,11 @@ def header(root, places):
     return text.replace("@PLACES@", links).replace("@ROOT@", root)
 
 
-def bar(at, places, trail=()):
+def bar(at, places, trail=(), between=" › "):
     """The header of the page `at` and the way back: `trail` lists the pages above it as (title, path
-    in the site)."""
+    in the site), `between` is what separates them."""
     root = to_root(at)
-    steps = " › ".join(f'<a href="{root}{path}">{html.escape(title)}</a>' for title, path in trail)
+    steps = between.join(f'<a href="{root}{path}">{html.escape(title)}</a>' for title, path in trail)
     back = f'<nav class="bw-trail" aria-label="Breadcrumbs">{steps}</nav>\n' if trail else ""
     return header(root, places) + back
 

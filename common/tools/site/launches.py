@@ -1,14 +1,16 @@
 """Launches of the labs for pages: `python3 -m tools.site.launches --output DIR`.
 
 A page has no compiler. So each lab of chapters 1 to 4 and 7 runs here once for every choice that it
-offers, and so does every program with the fault of a bug hunt; the simulator writes what the program
-does with the device (BW_SIM_LAUNCHES). The page's simulator runs these launches again. Written are
-`labs.json` (the list), a compressed file of launches for each run, and `sources.json` with the files
-that reports quote.
+offers. So does every program that a predict exercise asks about, and that of each bug hunt, with its
+fault. The simulator writes what the program does with the device (BW_SIM_LAUNCHES), and the page's
+simulator runs these launches again. Written are
+`labs.json` (the list), a compressed file of launches for each run, `sources.json` with the files that
+reports quote, `exercises.json` (questions.py), and the tables and the template of timelines.
 """
 
 import argparse
 import gzip
+import hashlib
 import itertools
 import json
 import os
@@ -21,10 +23,12 @@ from pathlib import Path
 
 from .. import build, chapters, compose, exercises, labs, runs
 from ..errors import WorkbookError
+from ..timeline import page
+from . import questions
 
 CHAPTERS = (1, 2, 3, 4, 7)
 INDEX, SOURCES = "labs.json", "sources.json"
-MAGIC = b"BWLNC001"
+MAGIC, RECORDING_MAGIC = b"BWLNC001", b"BWREC001"
 _HEAD = struct.Struct("<4s4xQ")
 _CHOICES = re.compile(r"^  --(\S+) <([^>|]+(?:\|[^>|]+)+)>$", re.MULTILINE)
 _FILE = re.compile(rb'^\s*\.file\s+\d+\s+"([^"]+)"', re.MULTILINE)
@@ -33,17 +37,16 @@ _SECONDS = 300
 
 def programs(root):
     """The CMake targets that this runs."""
-    hunts = {program for one in _hunts(root) for program in one.programs}
-    return sorted({lab.program for lab in _labs(root)} | hunts)
+    asked = {program for one in questions.load(root) for program in one.programs}
+    return sorted({lab.program for lab in _labs(root)} | asked)
 
 
 def _labs(root):
     return [lab for lab in labs.find_all(Path(root)) if lab.chapter.number in CHAPTERS]
 
 
-def _hunts(root):
-    return [one for one in exercises.load_all(root)
-            if one.kind == exercises.FIND and one.number[0] in CHAPTERS]
+def _asked(root, kind):
+    return [one for one in questions.load(root) if one.kind == kind]
 
 
 def write(root, tools, folder, on_progress=None):
@@ -61,7 +64,7 @@ def write(root, tools, folder, on_progress=None):
             found.append({"chapter": lab.chapter.number, "lab": lab.stem, "title": lab.idea,
                           "source": f"solutions/{lab.chapter.name}/labs/{lab.stem}.cu", **run})
             _tell(on_progress, found)
-    for hunt in _hunts(root):
+    for hunt in _asked(root, exercises.FIND):
         with compose.bug(root, hunt, tools) as composed:
             for number, run in enumerate(hunt.runs):
                 settings = composed.environment(run.program)
@@ -74,6 +77,16 @@ def write(root, tools, folder, on_progress=None):
                 found.append({"chapter": hunt.number[0], "lab": "", "title": hunt.title,
                               "exercise": hunt.id, "source": hunt.bug_file.as_posix(), **recorded})
                 _tell(on_progress, found)
+    for one in _asked(root, exercises.PREDICT):
+        for number, run in enumerate(one.runs):
+            recorded = _record(root, tools, folder, sources, run.program, run.options, {},
+                               f"_{one.id}_{number}")
+            found.append({"chapter": one.number[0], "lab": "", "title": one.title,
+                          "exercise": one.id, "source": "", **recorded})
+            _tell(on_progress, found)
+    questions.write(root, tools, folder, found)
+    (folder / "timeline.json").write_text(json.dumps(page.rules()), encoding="utf-8")
+    (folder / "timeline.html").write_text(page.template("@TITLE@"), encoding="utf-8")
     (folder / INDEX).write_text(json.dumps({"chapters": _titles(), "runs": found}, indent=1) + "\n",
                                 encoding="utf-8")
     (folder / SOURCES).write_text(json.dumps(sources, sort_keys=True), encoding="utf-8")
@@ -105,7 +118,10 @@ def _record(root, tools, folder, sources, program, options, settings, suffix):
     name = "_".join([program, *(word.lstrip("-") for word in options)]) + suffix + ".launches.gz"
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "launches"
-        environment = runs.clean_environment(tools, BW_SIM_LAUNCHES=str(path), **settings)
+        recording = Path(work) / "recording"
+        environment = runs.clean_environment(
+            tools, BW_SIM_LAUNCHES=str(path), BW_SIM_RECORDING=str(recording),
+            BW_SIM_RECORDING_CLUSTERS="0", **settings)
         ended = subprocess.run(runs.command(root, exercises.Run(program, tuple(options))),
                                env=environment, cwd=root, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, universal_newlines=True, timeout=_SECONDS,
@@ -115,18 +131,20 @@ def _record(root, tools, folder, sources, program, options, settings, suffix):
                 raise WorkbookError(f"{program} fails before its first launch.", details=ended.stderr)
             return None
         content = without_root(path.read_bytes(), root, sources)
+        recorded = relative(recording.read_bytes(), root, RECORDING_MAGIC)
     # Without a time of its making: the same launches give the same file.
     (folder / name).write_bytes(gzip.compress(content, 9, mtime=0))
     return {"program": program, "options": list(options), "file": name,
             "bytes": (folder / name).stat().st_size, "status": ended.returncode,
+            "recording": hashlib.sha256(recorded).hexdigest(),
             "output": ended.stdout.replace(f"{root}/", "")}
 
 
-def parts(content):
-    """[(tag, bytes)] of a file of launches."""
-    if content[:len(MAGIC)] != MAGIC:
-        raise WorkbookError("This is not a file of launches: it does not begin with BWLNC001.")
-    found, at = [], len(MAGIC)
+def parts(content, magic=MAGIC):
+    """[(tag, bytes)] of a file of launches, or of a recording, which begins with another word."""
+    if content[:len(magic)] != magic:
+        raise WorkbookError(f"This is not a file of launches: it does not begin with {magic.decode()}.")
+    found, at = [], len(magic)
     while at < len(content):
         if at + _HEAD.size > len(content):
             raise WorkbookError(f"The file of launches ends within a part, at byte {len(content)}.")
@@ -137,6 +155,14 @@ def parts(content):
         found.append((tag, content[at:at + size]))
         at += size
     return found
+
+
+def relative(recording, root, magic):
+    """A recording whose paths are relative to the repository."""
+    prefix = f"{root}{os.sep}".encode()
+    return magic + b"".join(_HEAD.pack(tag, len(part)) + part for tag, part in (
+        (tag, part.replace(prefix, b"") if tag == b"plac" else part)
+        for tag, part in parts(recording, magic)))
 
 
 def without_root(content, root, sources):

@@ -194,7 +194,8 @@ def readable(text):
     """A text without Markdown's marks."""
     text = re.sub(r"^\s*(```|~~~).*$|^\|[-:| ]+\|$|^#+ |^\s*- ", "", text, flags=re.M)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return re.sub(r"\s+", " ", re.sub(r"[`*|]+", " ", text)).strip()
+    text = re.sub(r"\*\*|`+|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])", "", text)
+    return re.sub(r"\s+", " ", text.replace("|", " ")).strip()
 
 
 def words(pages):

@@ -40,8 +40,12 @@ def load(root):
 
 def timelines():
     """The recorded runs' timelines."""
-    return [Toy(f"{FOLDER}/timeline_{run.name}.html", f"Timeline of {run.title.split(':')[0].lower()}",
-                run.title.partition(": ")[2]) for run in recordings.RUNS]
+    found = []
+    for run in recordings.RUNS:
+        where, _, what = run.title.partition(": ")
+        found.append(Toy(f"{FOLDER}/timeline_{run.name}.html", f"Timeline of {where.lower()}",
+                         f"{what[0].upper()}{what[1:]}."))
+    return found
 
 
 def _text(fragment):

@@ -8,6 +8,16 @@ from dataclasses import dataclass, field
 RUN, WAIT, DATA = "run", "wait", "data"
 EMPTY, FILLING, FULL, READING = "empty", "filling", "full", "reading"
 STAGE_STATES = (EMPTY, FILLING, FULL, READING)
+LOADED_DATA = "data it has loaded"
+# What waits are for, by the kind that a recording has; named barriers have numbers.
+WAIT_PHRASES = {
+    "cluster_barrier": "the cluster's barrier",
+    "warp_sync": "lanes of its warp", "reconvergence": "lanes of its warp",
+    "bulk_group": "its bulk stores", "cp_async_group": "its cp.async copies",
+    "wgmma_group": "its wgmma", "register_pool": "registers",
+    "tcgen05_alloc": "tensor memory to allocate",
+    "tcgen05_wait": "its tensor memory accesses",
+    "global_order": "global memory", "sleep": "sleep"}
 
 
 @dataclass
@@ -167,7 +177,7 @@ class ClusterModel:
     def reason_of(self, segment):
         """What a wait is for, as one phrase."""
         if segment.kind == DATA:
-            return "data it has loaded"
+            return LOADED_DATA
         if segment.barrier is not None:
             return self.barrier_family(segment.barrier)
         return self.wait_phrase(segment.reason, segment.object)
@@ -175,11 +185,6 @@ class ClusterModel:
     @staticmethod
     def wait_phrase(kind, number=None):
         """The same of a kind of wait; `number` of a named barrier."""
-        return {"named_barrier": f"barrier {number}" if number else "__syncthreads",
-                "cluster_barrier": "the cluster's barrier",
-                "warp_sync": "lanes of its warp", "reconvergence": "lanes of its warp",
-                "bulk_group": "its bulk stores", "cp_async_group": "its cp.async copies",
-                "wgmma_group": "its wgmma", "register_pool": "registers",
-                "tcgen05_alloc": "tensor memory to allocate",
-                "tcgen05_wait": "its tensor memory accesses",
-                "global_order": "global memory", "sleep": "sleep"}.get(kind, kind)
+        if kind == "named_barrier":
+            return f"barrier {number}" if number else "__syncthreads"
+        return WAIT_PHRASES.get(kind, kind)

@@ -4,11 +4,12 @@ import html
 import json
 from pathlib import Path
 
-from . import lanes, palette, profile
+from . import lanes, palette, profile, recording, roles
 from .around import Around
-from .model import RUN
+from .model import LOADED_DATA, RUN, WAIT_PHRASES
 from .sources import Sources
 
+DATA = "@DATA@"
 _FOLDER = Path(__file__).resolve().parent
 _KINDS = ("run", "wait", "data", "copy", "mma", "empty", "filling", "full", "reading", "phase",
           "odd")
@@ -97,7 +98,6 @@ def run_data(label, launch, models, root):
 def write(path, title, runs, root=None, head="", bar="", around=None):
     """Writes the page of runs [(label, launch, models)], one under the other. `head`, `bar`: HTML for
     the end of <head> and the beginning of <body>, the frame of a site; `around`: an Around."""
-    around = around or Around()
     heads, blocks = [], []
     for label, launch, models in runs:
         about, texts = run_data(label, launch, models, root)
@@ -110,17 +110,29 @@ def write(path, title, runs, root=None, head="", bar="", around=None):
              "runs": heads}
     data = [_script("runs", json.dumps(known, separators=(",", ":")))]
     data += [_script(f"cta-{number}", text) for number, text in enumerate(blocks)]
-    template = (_FOLDER / "page.html").read_text(encoding="utf-8")
+    text = template(title, head, bar, around).replace(DATA, "\n".join(data))
+    path.write_text(text, encoding="utf-8")
+
+
+def rules():
+    """The tables and words by which pages make the same of a recording (docs/site/timeline_data.js)."""
+    return {"kinds": _KINDS, "palette": palette.rules(), "roles": roles.functions(),
+            "words": {"data": LOADED_DATA, "waits": WAIT_PHRASES, "notes": recording.NOTES,
+                      "limits": profile.words_of_limits()}}
+
+
+def template(title, head="", bar="", around=None):
+    """The page with DATA in place of its data."""
+    text = (_FOLDER / "page.html").read_text(encoding="utf-8")
     style = (_FOLDER / "page.css").read_text(encoding="utf-8")
     style = style.replace("@LIGHT@", palette.variables(palette.LIGHT))
     parts = {"@TITLE@": html.escape(title), "@HEAD@": head, "@BAR@": bar,
              "@STYLE@": style.replace("@DARK@", palette.variables(palette.DARK)),
-             "@AROUND@": "\n".join(_around(around)),
-             "@SCRIPT@": (_FOLDER / "page.js").read_text(encoding="utf-8"),
-             "@DATA@": "\n".join(data)}
-    for mark, text in parts.items():
-        template = template.replace(mark, text)
-    path.write_text(template, encoding="utf-8")
+             "@AROUND@": "\n".join(_around(around or Around())),
+             "@SCRIPT@": (_FOLDER / "page.js").read_text(encoding="utf-8")}
+    for mark, part in parts.items():
+        text = text.replace(mark, part)
+    return text
 
 
 def _around(around):

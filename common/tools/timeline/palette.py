@@ -3,7 +3,8 @@
 A wait has a colour for its ring and a direction of hatching for its side of it, so that `input full`
 looks the same in every picture. Every colour of a drawn thing differs from the ground by a contrast
 of at least 3:1, every colour of a text by 4.5:1 (WCAG 2.2, 1.4.3 and 1.4.11), on both themes. States
-of a stage that follow each other differ in their pattern as well.
+of a stage that follow each other differ in their pattern as well. The grounds are those of the site
+(docs/site/colours.css), where some timelines are pages.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ LIGHT = {"ground": "#ffffff", "panel": "#f6f8fa", "text": "#1f2328", "quiet": "#
          "phase": "#7a63b8", "odd": "#7a63b8",
          "wait-0": "#b35900", "wait-1": "#7c4fd0", "wait-2": "#bf3989", "wait-3": "#7d7a18",
          "wait-4": "#0f77a8", "wait-5": "#b4472b", "wait-6": "#3a5fd0", "wait-7": "#6b7280"}
-DARK = {"ground": "#0d1117", "panel": "#161b22", "text": "#e6edf3", "quiet": "#9aa4ae",
+DARK = {"ground": "#1c1d1f", "panel": "#25262a", "text": "#e6edf3", "quiet": "#9aa4ae",
         "line": "#6e7681", "grid": "#30363d", "focus": "#ff7b72", "arrow": "#e6edf3",
         "run": "#7ea6dc", "data": "#848d97", "copy": "#4fbcae", "mma": "#6fc46f",
         "empty": "#848d97", "filling": "#4fbcae", "full": "#a5e3ec", "reading": "#56c27a",
@@ -38,6 +39,7 @@ _PHRASES = {"inputs ready": (0, FORWARD), "multiplied": (1, FORWARD), "its wgmma
             "__syncthreads": (4, FORWARD), "the cluster's barrier": (4, CROSSED),
             "its bulk stores": (5, CROSSED), "dealloc": (6, FORWARD), "tmem dealloc": (6, FORWARD),
             "load order": (6, BACKWARD), "its tensor memory accesses": (6, CROSSED)}
+_NAMED_BARRIER = (4, BACKWARD)
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,14 @@ def _known(reason):
     if side and ring in _RINGS:
         return Hatching(_RINGS[ring], _SIDES[side])
     if reason.startswith("barrier ") and reason[8:].isdigit():
-        return Hatching(4, BACKWARD)
+        return Hatching(*_NAMED_BARRIER)
     return Hatching(*_PHRASES[reason]) if reason in _PHRASES else None
+
+
+def rules():
+    """What of_waits() chooses by, for pages that make recordings themselves."""
+    return {"rings": _RINGS, "sides": _SIDES, "phrases": _PHRASES, "named_barrier": _NAMED_BARRIER,
+            "others": _OTHERS, "patterns": PATTERNS}
 
 
 def sums_of(models, ctas=None):

@@ -99,10 +99,15 @@ _WORDS = {
     critical.HAND_OVER: ("The barriers limit", "hand-overs through barriers"),
     critical.OTHER: ("Waits that no barrier tells of limit", "such waits"),
 }
-
-
+_ROLE_WORDS = ("The role {role} limits", "instructions and loads of {role}")
+_UNENDED = "The run did not end, so nothing can be said about what limits it."
 _COPIES = {critical.LOADS: "copies into shared memory",
            critical.STORES: "copies out of shared memory"}
+
+
+def words_of_limits():
+    """The words of limit(), for pages that make recordings themselves."""
+    return {"kinds": _WORDS, "role": _ROLE_WORDS, "copies": _COPIES, "unended": _UNENDED}
 
 
 def limit(profile):
@@ -116,12 +121,12 @@ def limits(chain, sharing=None):
     `chain`: critical.shares of a cluster; `sharing`: (share of the launch's time by which CTAs slow
     each other down, the unit that is busiest, its share of the time), or None."""
     if not chain:
-        return None, "The run did not end, so nothing can be said about what limits it."
+        return None, _UNENDED
     total = sum(chain.values())
 
     def words(entry):
         kind, who = entry
-        return _WORDS.get(kind) or (f"The role {who} limits", f"instructions and loads of {who}")
+        return _WORDS.get(kind) or tuple(text.format(role=who) for text in _ROLE_WORDS)
 
     (first, cycles), *rest = chain.items()
     slowed, unit, busy = sharing or (0.0, "", 0.0)

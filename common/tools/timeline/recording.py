@@ -71,6 +71,21 @@ def signalling_unit(opcode):
     return "copy" if "async.bulk" in opcode else "warp"
 
 
+# What a recording may lack; `ends` by the launch's status.
+NOTES = {
+    "no_cluster": "None of the {total} clusters is in the requested window.",
+    "one_cluster": "Only cluster {first} of {total} is recorded.",
+    "some_clusters": "Only clusters {first} to {last} of {total} are recorded.",
+    "some_cycles": "Only the cycles {first} to {last} are recorded.",
+    "cut": "The recording is cut: there was no room for what happened after cycle {cycle}.",
+    "ends": {"deadlock": "The launch ended in a deadlock: waits that end at the right edge never ended.",
+             "fault": "The launch ended in a fault; this is what happened before.",
+             "killed": "The program was ended from outside."},
+    "end": "{end}",
+    "stopped": "The launch was stopped ({status}).",
+}
+
+
 @dataclass
 class Cluster:
     """What one cluster did, by cycle. `full_at`: from this cycle on there was no room."""
@@ -115,25 +130,25 @@ class Launch:
     def notes(self):
         """Sentences about what is not in the recording."""
         said = []
+
+        def say(name, **values):
+            said.append(NOTES[name].format(**values))
+
         total, kept = self.begin["clusters"], self.begin["recorded_clusters"]
         if not kept:
-            said.append(f"None of the {total} clusters is in the requested window.")
+            say("no_cluster", total=total)
         elif kept[1] - kept[0] + 1 < total:
-            which = f"cluster {kept[0]}" if kept[0] == kept[1] else f"clusters {kept[0]} to {kept[1]}"
-            said.append(f"Only {which} of {total} {'is' if kept[0] == kept[1] else 'are'} recorded.")
+            say("one_cluster" if kept[0] == kept[1] else "some_clusters", first=kept[0], last=kept[1],
+                total=total)
         if "recorded_cycles" in self.begin:
             first, last = self.begin["recorded_cycles"]
-            said.append(f"Only the cycles {first} to {last} are recorded.")
+            say("some_cycles", first=first, last=last)
         full = [cluster for cluster in self.clusters if cluster.full_at is not None]
         if full:
-            said.append("The recording is cut: there was no room for what happened after cycle "
-                        f"{min(cluster.full_at for cluster in full)}.")
+            say("cut", cycle=min(cluster.full_at for cluster in full))
         if self.status != "finished":
-            said.append({"deadlock": "The launch ended in a deadlock: waits that end at the right "
-                                     "edge never ended.",
-                         "fault": "The launch ended in a fault; this is what happened before.",
-                         "killed": "The program was ended from outside."}.get(
-                             self.status, f"The launch was stopped ({self.status})."))
+            end = NOTES["ends"].get(self.status)
+            say("end" if end else "stopped", end=end, status=self.status)
         return said
 
 

@@ -29,6 +29,11 @@ _OF_FUNCTIONS = {function: name for name, functions in OF_TEXTS.items() for func
 _WORKBOOK = re.compile(r"(?:^|/)(?:(?:solutions|chapters)/\d\d_\w+|common/device)/")
 
 
+def functions():
+    """{function: role} of the chapters' kernels."""
+    return dict(_OF_FUNCTIONS)
+
+
 def name(models):
     """Fills in Cta.roles."""
     for model in models:

@@ -7,6 +7,7 @@
 
 #include "solutions/05_blockwise_fp8_gemm/clc_tile_scheduler.cuh"
 #include "solutions/05_blockwise_fp8_gemm/labs/scheduled_pieces.cuh"
+#include "solutions/05_blockwise_fp8_gemm/launch_control_grid.hpp"
 
 int main(int argc, char** argv) {
   bw::lab::PieceOptions options;
@@ -19,6 +20,8 @@ int main(int argc, char** argv) {
     options.validate();
     bw::require_blackwell();
     bw::print_machine();
-    return bw::lab::run_pieces<Scheduler>(options, static_cast<uint32_t>(options.m * options.n));
+    const auto grid = bw::LaunchControlGrid::of(
+        {static_cast<uint32_t>(options.m), static_cast<uint32_t>(options.n)});
+    return bw::lab::run_pieces<Scheduler>(options, dim3(grid.x, grid.y, grid.z));
   });
 }

@@ -15,10 +15,12 @@
 #include "common/device/host_device.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/host/comparison.hpp"
+#include "common/host/cuda_check.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/dynamic_shared_memory.hpp"
+#include "common/host/event_timer.hpp"
 #include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
-#include "common/host/timed_launch.hpp"
 #include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"
 
 namespace bw::lab {
@@ -57,13 +59,14 @@ template <class Scheduler>
 __device__ __forceinline__ void work(Scheduler& scheduler, const PieceArguments& args) {
   WorkTile tile;
   for (uint32_t round = 0; scheduler.next(tile); ++round) {
+    scheduler.throttle_signal();
     const uint32_t piece = tile.n * args.raster.m + tile.m;
     const int64_t end = clock64() + int64_t{args.cycles} * args.weight(piece);
     while (clock64() < end) {
     }
     if (threadIdx.x == 0) {
       atomicAdd(&args.visits[piece], 1);
-      args.takers[piece] = blockIdx.x;
+      args.takers[piece] = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
       args.rounds[piece] = round;
     }
     __syncwarp();
@@ -106,7 +109,7 @@ struct PieceOptions {
   }
   /// Throws where the options don't fit together.
   void validate() const {
-    constexpr int64_t kMostPieces = 1 << 16, kMostCycles = 1000000;
+    constexpr int64_t kMostPieces = (1 << 16) - 1, kMostCycles = 1000000;
     require(m >= 1 && n >= 1 && m <= kMostPieces && n <= kMostPieces && m * n <= kMostPieces,
             "--m ", m, " x --n ", n, " pieces: give 1 to ", kMostPieces, " in all.");
     require(cycles >= 1 && cycles <= kMostCycles, "--cycles ", cycles, ": give 1 to ", kMostCycles,
@@ -141,28 +144,35 @@ inline void print_rounds(const PieceOptions& options, const std::vector<uint32_t
   }
 }
 
-/// Runs `kernel` with `ctas` CTAs, one per multiprocessor, verifies that every piece was taken
-/// once, prints how the pieces were spread and the cycles.
+/// Runs `kernel` with a grid of one CTA per multiprocessor or one per piece, verifies that every
+/// piece was taken once, prints how the pieces were spread and the cycles.
 template <class Scheduler>
-ExitStatus run_pieces(const PieceOptions& options, uint32_t ctas) {
+ExitStatus run_pieces(const PieceOptions& options, dim3 grid) {
+  const uint32_t ctas = grid.x * grid.y * grid.z;
   const auto pieces = static_cast<size_t>(options.m * options.n);
   DeviceBuffer<uint32_t> visits(pieces), takers(pieces), rounds(pieces);
   visits.fill_bytes(0);
   takers.fill_bytes(0);
   rounds.fill_bytes(0);
-  const PieceArguments arguments{
-      {static_cast<uint32_t>(options.m), static_cast<uint32_t>(options.n)},
-      static_cast<uint32_t>(options.cycles),
-      static_cast<uint32_t>(options.uneven),
-      visits.data(),
-      takers.data(),
-      rounds.data()};
+  PieceArguments arguments{{static_cast<uint32_t>(options.m), static_cast<uint32_t>(options.n)},
+                           static_cast<uint32_t>(options.cycles),
+                           static_cast<uint32_t>(options.uneven),
+                           visits.data(),
+                           takers.data(),
+                           rounds.data()};
   // More than half of a multiprocessor's shared memory: no two CTAs fit on one.
   constexpr uint32_t kSharedBytes = 128 * 1024;
   static_assert(sizeof(PieceShared<Scheduler>) <= kSharedBytes, "the ring fits");
-  const float milliseconds =
-      run_timed(pieces_kernel<Scheduler>,
-                {.ctas = ctas, .threads = kPieceThreads, .shared_bytes = kSharedBytes}, arguments);
+  const void* const kernel = reinterpret_cast<const void*>(pieces_kernel<Scheduler>);
+  allow_dynamic_shared_memory(kernel, kSharedBytes);
+  void* parameters[] = {&arguments};
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  EventTimer timer;
+  timer.start(kDefaultStream);
+  check_cuda(
+      cudaLaunchKernel(kernel, grid, dim3(kPieceThreads), parameters, kSharedBytes, kDefaultStream),
+      "launch the kernel");
+  const float milliseconds = timer.stop(kDefaultStream);
 
   const std::vector<uint32_t> taker = takers.download();
   std::vector<uint64_t> load(ctas);

@@ -1,11 +1,13 @@
 /// \file
-/// EpiLoadPipeline and LoadOrderBarrier: the waits, and how far one side may be ahead.
+/// EpiLoadPipeline, LoadOrderBarrier and the throttle of launch control: the waits, and how far one
+/// side may be ahead.
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_buffer.hpp"
+#include "solutions/05_blockwise_fp8_gemm/clc_tile_scheduler.cuh"
 #include "solutions/05_blockwise_fp8_gemm/epi_load_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/load_order_barrier.cuh"
 
@@ -138,6 +140,35 @@ __global__ void load_order_waits(uint32_t* seen) {
 
 TEST(LoadOrderBarrier, WaitsForTheArrival) {
   EXPECT_EQ(run(load_order_waits, 1, 2), (std::vector<uint32_t>{0, 1}));
+}
+
+/// Warp 1 schedules, warp 0 takes the pieces. Answer 0: the first answer is there long before warp
+/// 0 signals that it has begun its piece, 1: there is another piece.
+__global__ void throttled_requests(uint32_t* seen) {
+  using Scheduler = ClcTileScheduler<2, ptx::kWarpThreads, /*cluster_m=*/1, /*cluster_size=*/1>;
+  __shared__ SharedMemBarrier barriers[Scheduler::kNumBarriers];
+  __shared__ Scheduler::Message messages[Scheduler::kNumStages];
+  Scheduler scheduler(barriers, messages, TileRaster{1, 1});
+  if (threadIdx.x == 0) {
+    scheduler.init_barriers();
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x >= ptx::kWarpThreads) return scheduler.publish_all();
+  WorkTile tile;
+  scheduler.next(tile);
+  constexpr int64_t kLongerThanAnAnswerTakes = 20000;
+  const int64_t end = clock64() + kLongerThanAnAnswerTakes;
+  while (clock64() < end) {
+  }
+  if (threadIdx.x == 0) seen[0] = barriers[0].try_wait(0);
+  scheduler.throttle_signal();
+  const bool more = scheduler.next(tile);
+  if (threadIdx.x == 0) seen[1] = more;
+}
+
+TEST(Throttle, NoRequestBeforeTheLoadWarpHasBegunItsPiece) {
+  EXPECT_EQ(run(throttled_requests, 2 * ptx::kWarpThreads, 2), (std::vector<uint32_t>{0, 0}));
 }
 
 }  // namespace

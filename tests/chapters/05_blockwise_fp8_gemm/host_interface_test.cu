@@ -23,6 +23,7 @@
 #include "common/host/comparison.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
 
 namespace bw {
 namespace {
@@ -232,6 +233,40 @@ std::string bits_of_every_configuration() {
 }
 
 /// Names the file that a run of this program with other settings writes its bits to.
+const GemmKernel& launch_control_kernel() { return find_gemm_kernel("cta2_256x256_4x2_clc"); }
+
+TEST(Grid, OfLaunchControlIsTheRaster) {
+  for (uint32_t m = 1; m <= 100; ++m) {
+    constexpr uint32_t kColumns = 5;
+    const TileRaster raster{m, kColumns};
+    const dim3 grid = grid_to_launch(launch_control_kernel(), raster);
+    EXPECT_EQ(grid.x % 4, 0u);
+    EXPECT_EQ(grid.x / 4 * grid.z, m) << "every cluster has a piece";
+    EXPECT_EQ(grid.y, 2 * kColumns);
+    EXPECT_GE(grid.x / 4, std::min(TileRaster::kBand, m));
+    if (m % TileRaster::kBand != 0) continue;
+    for (uint32_t index = 0; index < raster.size(); ++index) {  // CTAs in the order of the launch
+      const uint32_t band = grid.x / 4, in_band = index % (band * kColumns);
+      const WorkTile tile = raster.tile(index);
+      EXPECT_EQ(tile.m, index / (band * kColumns) * band + in_band % band);
+      EXPECT_EQ(tile.n, in_band / band);
+    }
+  }
+}
+
+TEST(Grid, OfLaunchControlIsRefusedWhereItWouldBeTooLong) {
+  for (const TileRaster& raster : {TileRaster{1, 32768}, TileRaster{8 * 65536, 1}}) {
+    try {
+      grid_to_launch(launch_control_kernel(), raster);
+      FAIL() << raster.m << " x " << raster.n;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("choose one without launch control"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 constexpr const char* kBitsFile = "BW_TEST_BITS_FILE";
 
 TEST(Bits, AreWrittenForTheOtherRun) {

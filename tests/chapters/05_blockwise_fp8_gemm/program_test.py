@@ -152,6 +152,12 @@ class ConfigurationsSlow(ConfigurationTest):
             self.expect_all_verified(600, 1304, 656, beta=0.5, seed=seed,
                                      environment={"BW_SIM_SMS": "33", "BW_SIM_SEED": str(seed)})
 
+    def test_no_race_under_ten_schedules(self):
+        for seed in SCHEDULE_SEEDS:
+            self.expect_all_verified(
+                600, 520, 272, beta=0.5, seed=seed,
+                environment={"BW_SIM_CHECKS": "races", "BW_SIM_SMS": "17", "BW_SIM_SEED": str(seed)})
+
 
 class BadInput(GemmTest):
     def test_sizes(self):

@@ -382,6 +382,10 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
   // kernel<tuple<int x 40>, 128>(int): what is deepest goes first.
   EXPECT_EQ(readable_name("_Z6kernelILi128EEvi"), "kernel<128>");
   EXPECT_EQ(readable_name("k"), "k");
+  // A constructor that a class inherits has the class's own name.
+  EXPECT_EQ(readable_name("_ZN2bw5StageILi4EECI1NS_4BaseILi4EEEERi"), "bw::Stage<4>::Stage");
+  EXPECT_EQ(readable_name("_ZN2bw12_GLOBAL__N_15StageILi4EECI1NS_4BaseILi4EEEERi"),
+            "bw::(anonymous namespace)::Stage<4>::Stage");
   // Substitutions that the C++ library counts differently, and so cannot demangle.
   EXPECT_EQ(readable_name("_ZN2bw4RoleINS_5StageILi4EEEE4loadIJifEEEvS9_"), "bw::Role::load");
   EXPECT_EQ(readable_name("_ZN2bw6kernelINS_5StageILNS_4ModeE2ELS7_0EEEEEvT_"), "bw::kernel");

@@ -57,7 +57,8 @@ WAIT:
   ret;
 )",
                ".shared .align 1024 .b8 image[4096];\n.shared .align 8 .b64 bar;\n"
-               ".shared .align 4 .b32 slot;\n");
+               ".shared .align 4 .b32 slot;\n.shared .align 8 .b64 filled;\n"
+               ".global .align 16 .b8 source[256];\n");
 }
 
 /// D = A * B: m64n8k16 of f16.
@@ -100,6 +101,32 @@ TEST(OperandContents, NoRowIsWhole) {
   expect_m13({"this multiplies A, of which no row is whole", "image+128"}, {8, 16}, kMma);
   expect_m13({"this multiplies B, of which no row is whole", "image+2048"}, {128, 0}, kMma);
   expect_m13({"this copies a matrix, of which no row is whole"}, {0, 16}, kCopy);
+}
+
+/// B's 256 bytes are brought by a copy; without a wait it is still under way.
+TEST(OperandContents, ACopyThatIsUnderWayHasWrittenNothing) {
+  const std::string copy = R"(
+  .reg .b64 %source;
+  mov.u64 %source, source;
+  cvta.global.u64 %source, %source;
+  cvta.to.global.u64 %source, %source;
+  add.u32 %r5, %r1, 2048;
+  @%first mbarrier.init.shared::cta.b64 [filled], 1;
+  @%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [filled], 256;
+  @%first cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r5], [%source], 256, [filled];
+)";
+  const std::string wait = R"(
+FILLED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [filled], 0;
+  @!%p3 bra FILLED;
+)";
+  EXPECT_TRUE(
+      run({128, 0}, copy + "@!%first bra DONE;" + wait + "DONE:\n" + kMma).warnings.empty());
+  const Report report = expect_fault(FaultCode::shared_never_written,
+                                     {"this multiplies B, of which no row is whole"}, [&] {
+                                       (void)run({128, 0}, copy + kMma);
+                                     });
+  EXPECT_TRUE(report.hardware_accepts);
 }
 
 TEST(OperandContents, RowsThatMayOnlyPadAreFine) {

@@ -153,8 +153,8 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
   const bool pair = target.cta_group == CtaGroup::two;
   const AddressSpace mbarrier_space = pair ? AddressSpace::shared_cluster : destination_space;
   const SharedPlace data =
-      resolve_shared(site, destination_space, target.destination.of(strand, instruction, lane),
-                     shared_bytes, alignment_bytes);
+      resolve_copy_target(site, destination_space, target.destination.of(strand, instruction, lane),
+                          shared_bytes, alignment_bytes);
   const SharedPlace barrier =
       resolve_shared(site, mbarrier_space, target.mbarrier.of(strand, instruction, lane),
                      kMbarrierObjectBytes, kMbarrierObjectBytes);
@@ -174,7 +174,6 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
   }
   Cluster& cluster = *strand.cluster;
   for (Cta* const destination : load.destinations) {
-    if (destination != data.cta) note_written(site, *destination, data.offset_bytes, shared_bytes);
     // The signal goes to the destination itself, or to the CTA of its pair with the mbarrier's
     // parity.
     Cta* signalled = target.multicast_mask.present() ? destination : barrier.cta;
@@ -198,6 +197,8 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
     load.signals.push_back({signalled, barrier.offset_bytes, transfer_bytes});
   }
   load.bytes = transfer_bytes;
+  load.offset_bytes = data.offset_bytes;
+  load.shared_bytes = shared_bytes;
   return data.offset_bytes;
 }
 

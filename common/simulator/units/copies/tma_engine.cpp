@@ -9,6 +9,7 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/clock/costs.hpp"
+#include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
@@ -81,6 +82,7 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
     for (Cta* const cta : done.destinations) {
       check_alive(cta, done.site, "is its destination", kFix);
       windows.push_back(cta->shared.data());
+      note_written(done.site, *cta, done.offset_bytes, done.shared_bytes);
     }
     done.move(windows);
     end_map(done.tensor_map, done.site);

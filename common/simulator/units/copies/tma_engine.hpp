@@ -36,6 +36,8 @@ struct TmaLoad {
   const Cta* source = nullptr;     ///< CTA whose shared memory is read, or nullptr
   uint32_t apart_bytes = 0;        ///< from there: how much further in its line the place is
   std::vector<Cta*> destinations;  ///< CTAs that get the box
+  uint32_t offset_bytes = 0;       ///< where in their shared memory
+  uint32_t shared_bytes = 0;       ///< and how much of it, padding included
   std::vector<Signal> signals;     ///< which barriers it tells
   /// Moves the data; gets each destination's shared memory.
   std::function<void(const std::vector<std::byte*>& windows)> move;

@@ -14,7 +14,8 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import new_document
 
-from .. import frame
+from ... import code_links
+from .. import code_pages, frame
 from ..pages import REFERENCE, Places, row_anchor
 
 _BACK = f"{REFERENCE}/in_the_book.js"
@@ -153,6 +154,36 @@ def _back_links(app, error):
     path.write_text(f"window.bwInTheBook = {json.dumps(found, sort_keys=True)};\n", encoding="utf-8")
 
 
+def _link_codes(app, name, _template, context, _doctree):
+    """The codes of reports lead to their pages, in sentences as in quoted reports."""
+    if "body" in context:
+        own = posixpath.basename(name)
+        known = {page for page in app.config.bw_pages if page.startswith(code_pages.FOLDER)}
+        context["body"] = with_code_links(
+            context["body"], frame.to_root(name),
+            lambda code: code != own and f"{code_pages.FOLDER}{code}.md" in known)
+
+
+def with_code_links(body, root, has_page):
+    """HTML whose codes with a page are links, unless they are part of a link or a heading already."""
+    def link(match):
+        code = match.group()
+        if not has_page(code):
+            return code
+        return f'<a class="bw-code" href="{root}{code_pages.FOLDER}{code}.html">{code}</a>'
+
+    parts, within = [], 0
+    for part in re.split(r"(<[^>]*>)", body):
+        if re.match(r"<(a|h\d)\b", part):
+            within += 1
+        elif re.match(r"</(a|h\d)>", part):
+            within -= 1
+        elif not within and not part.startswith("<"):
+            part = code_links.CODE.sub(link, part)
+        parts.append(part)
+    return "".join(parts)
+
+
 def _formula(translator, node):
     """Mathematics as MathML, which browsers draw without a script or the network."""
     display = "block" if isinstance(node, nodes.math_block) else "inline"
@@ -169,6 +200,7 @@ def setup(app):
     for transform in (Links, Symbols):
         app.add_post_transform(transform)
     app.connect("env-purge-doc", _purge)
+    app.connect("html-page-context", _link_codes)
     app.connect("html-collect-pages", _complete_search)
     app.connect("build-finished", _back_links)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
