@@ -6,6 +6,7 @@ Each mutant is the solution's lines with one change: a statement left out, two s
 order, a guard gone or added, another barrier, index, scope, parity, count or operator. Mutants that the
 exercise keeps as wrong answers are left out. Of the others the tool prints what the check says, so that
 an author sees which pass unremarked, which get no explanation, and whose explanation does not fit.
+--by-text runs nothing: it prints which kept answers each mutant would be taken for by its text.
 
 The exit status is 1 if a mutant passes without a remark.
 """
@@ -17,7 +18,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import api, check, cpp_text, exercises
+from . import api, check, cpp_text, exercises, regions
 from .errors import WorkbookError
 from .try_exercise import tools_of
 from .verdict import BROKEN, PASSED
@@ -192,6 +193,14 @@ def kept(exercise):
     return {_bare(one.answer) for one in (*exercise.wrong, *exercise.remarks)}
 
 
+def fitting(exercise, text):
+    """The names of the kept answers that a text is taken for, the first one first, by their `code`."""
+    code = regions.without_comments(text)
+    return [one.name + (", with its output" if one.output else "")
+            for one in (*exercise.wrong, *exercise.remarks)
+            if one.code and re.search(one.code, code, re.M)]
+
+
 def outcome(verdict):
     """In one line what the check says."""
     if verdict.status == PASSED:
@@ -208,6 +217,8 @@ def main(arguments=None):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", nargs="+", help="1.3, or 1 for a chapter")
     parser.add_argument("--list", action="store_true", help="the mutants, without checking them")
+    parser.add_argument("--by-text", action="store_true", help="what they would be taken for, without "
+                        "checking them")
     parser.add_argument("--json", type=Path, help="also write them to this file, a line each")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     chosen = parser.parse_args(arguments)
@@ -217,14 +228,15 @@ def main(arguments=None):
         wanted = [one for one in known if one.id in chosen.ids or str(one.number[0]) in chosen.ids]
         if not wanted:
             exercises.find(known, chosen.ids[0])
-        tools = None if chosen.list else tools_of(chosen.root)
+        is_checked = not (chosen.list or chosen.by_text)
+        tools = tools_of(chosen.root) if is_checked else None
         for exercise in wanted:
             print(f"{exercise.id} {exercise.title}", flush=True)
             for mutant in mutants("\n".join(exercise.region.body)):
                 if _bare(mutant.text) in kept(exercise):
                     continue
-                said = ""
-                if not chosen.list:
+                said = "; ".join(fitting(exercise, mutant.text)) if chosen.by_text else ""
+                if is_checked:
                     said = outcome(check.check_answer(chosen.root, exercise, tools,
                                                       mutant.text.split("\n")))
                     unremarked += said.startswith("PASSES")

@@ -3,6 +3,7 @@
 import io
 import unittest
 from contextlib import redirect_stdout
+from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (puts common/ on the path)
@@ -79,6 +80,16 @@ class Mutants(unittest.TestCase):
             for mutant in found:
                 self.assertIsNone(regions.unbalanced(mutant.text), (exercise.id, mutant))
                 self.assertNotEqual("".join(mutant.text.split()), "".join(text.split()))
+
+    def test_what_a_text_is_taken_for(self):
+        known = SimpleNamespace(
+            wrong=(SimpleNamespace(name="no step", code=r"\A(?![\s\S]*step)", output=""),
+                   SimpleNamespace(name="hangs", code="commit", output="deadlock"),
+                   SimpleNamespace(name="only its output tells", code="", output="WRONG")),
+            remarks=(SimpleNamespace(name="no barrier", code=r"\A(?![\s\S]*__syncwarp)", output=""),))
+        self.assertEqual(answer_mutants.fitting(known, "commit(full);  // then step, __syncwarp"),
+                         ["no step", "hangs, with its output", "no barrier"])
+        self.assertEqual(answer_mutants.fitting(known, "__syncwarp();\nstep();"), [])
 
     def test_what_is_said_and_the_status(self):
         right = Verdict("3.3", PASSED, "", "", "")

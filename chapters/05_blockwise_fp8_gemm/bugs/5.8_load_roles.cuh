@@ -80,7 +80,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   auto tiles = cta.tile_scheduler();
   const uint32_t k_blocks = cta.args.k_blocks;
   constexpr uint32_t kBlocksPerStage = Config::kKGroupSize;
-  const uint32_t first_loads = min(k_blocks, Config::kNumInputStages * kBlocksPerStage);
+  const uint32_t first_loads = min(Config::kNumInputStages * kBlocksPerStage, k_blocks);
   ptx::grid_dependency_wait();
   WorkTile tile;
   while (tiles.next(tile)) {
@@ -96,7 +96,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
         for (uint32_t i = 0; i < blocks; ++i) {
           load_k_block(cta, stage.payload(), stage.tile_index(i), full, k_block + i, row, column);
         }
-        if (k_block + blocks == first_loads && cta.args.has_residual) load_order.arrive();
+        if (cta.args.has_residual && first_loads == k_block + blocks) load_order.arrive();
       }
       __syncwarp();
     }

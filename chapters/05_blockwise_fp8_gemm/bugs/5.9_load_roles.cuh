@@ -48,13 +48,13 @@ __device__ __forceinline__ void load_a_and_b(const GemmCta<Config>& cta,
   constexpr int kBRows = Config::traits.cta_b_rows(), kBSliceRows = kBRows / kBSlices;
   const auto& cluster = cta.cluster;
   const int32_t k = k_block * Config::kTileK;
-  const uint32_t a_row = cluster.rank_n * kASliceRows;
+  const uint32_t a_row = kASliceRows * cluster.rank_n;
   const uint32_t b_row = cluster.rank_m / kGroup * kBSliceRows;
   // With cta_group 2 the leader holds the first half of the tile's columns, its peer the second.
-  const uint32_t b_half = cluster.rank_m % kGroup * kBRows;
+  const uint32_t b_half = kBRows * (cluster.rank_m % kGroup);
 
   load_operand<kGroup, kASlices>(payload.a_tile(stage) + a_row * Config::kTileK, cta.args.a, full,
-                                 k, row + a_row, cluster.a_multicast_mask());
+                                 k, a_row + row, cluster.a_multicast_mask());
   load_operand<kGroup, kBSlices>(payload.b_tile(stage) + b_row * Config::kTileK, cta.args.b, full,
                                  k, column + b_row, cluster.b_multicast_mask());
 }

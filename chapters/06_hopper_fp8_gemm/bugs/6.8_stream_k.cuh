@@ -53,10 +53,10 @@ struct StreamKSchedule {
   BW_HOST_DEVICE constexpr uint32_t first_owner() const { return helpers; }
   /// Whether a cluster owns a shared tile.
   BW_HOST_DEVICE constexpr bool is_owner(uint32_t cluster) const {
-    return cluster >= first_owner();
+    return !(cluster < first_owner());
   }
   /// Whether a cluster helps with one.
-  BW_HOST_DEVICE constexpr bool is_helper(uint32_t cluster) const { return cluster < helpers; }
+  BW_HOST_DEVICE constexpr bool is_helper(uint32_t cluster) const { return helpers > cluster; }
   /// The split piece that `owner` owns.
   BW_HOST_DEVICE constexpr uint32_t owned_piece(uint32_t owner) const {
     return whole + owner - first_owner();

@@ -63,7 +63,7 @@ TEST(RaceGlobalClocks, SharedTablesStayApartWhereOneLearnsMore) {
   EXPECT_EQ(both.foreign(101), 1u);
 }
 
-constexpr Party kHere{0, 0}, kPeer{0, 1}, kFar{1, 0};
+constexpr ThreadPosition kHere{0, 0}, kPeer{0, 1}, kFar{1, 0};
 
 TEST(RaceGlobalScopes, MeetWhereEachContainsTheOther) {
   using Scope = MemoryScope;
