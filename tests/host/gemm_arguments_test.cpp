@@ -125,7 +125,7 @@ TEST(GemmArguments, AddressesMustBeAlignedAndGiven) {
   expect_refused("matrix of A-scales starts at", [](auto& g) { ++g.a_scales; });
   expect_refused("C starts at", [](auto& g) { ++g.c; });
   expect_refused("D starts at", [](auto& g) { g.d = static_cast<char*>(g.d) + 8; });
-  expect_refused("multiples of 4 bytes", [](auto& g) {
+  expect_refused("a multiple of 4.", [](auto& g) {
     g.b_scales = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(g.b_scales) + 2);
   });
 }

@@ -50,7 +50,7 @@ REFUSED = (
     + [(traits(64, 64, k_group_size=size), "holds one or two K blocks") for size in (0, 3, 4)]
     + [(traits(128, 256, k_group_size=2), "less than two input stages")]
     # The parts on their own, with what no line above has asked for: a type is refused once.
-    + [("bw::BlockwiseFp8Accumulator<128, 256>", "accumulator registers per"),
+    + [("bw::BlockwiseFp8Accumulator<128, 256>", "accumulator register per column"),
        ("bw::AccumulatorLayout<64, 128, 1, bw::EpilogueGroups<0, 8>>",
         "two groups of epilogue warps are for 128 rows"),
        ("bw::AccumulatorLayout<48, 64, 1>", "a CTA holds 64 or 128 rows"),

@@ -95,7 +95,7 @@ class Refusals(ProgramTest):
 
     def test_tuning(self):
         self.expect_refused("leave --config out", tune=True, config="8x64_swap")
-        self.expect_refused("beside --groups", tune=True, groups=2)
+        self.expect_refused("leave out --tune or --groups", tune=True, groups=2)
         self.expect_refused("give a file with --tuned", tune=True, tuned="")
 
     @unittest.skipUnless(HAS_HOPPER, "the device is refused first")
