@@ -227,7 +227,8 @@ class Texts(unittest.TestCase):
             f"output p {large}", f"output p {small}", f'cycles p "a" {small}; p "b" {large}'))
         with mock.patch.object(texts.Blocks, "make", return_value=["new"]) as make:
             self.text.write_text(text, encoding="utf-8")
-            problems, _ = texts.examine(self.root, None, ("output", "cycles"), leaves_out_large_runs=True)
+            problems, _ = texts.examine(self.root, None, ("output", "cycles"),
+                                        leaves_out_large_runs=True)
             make.assert_called_once_with("output", f"p {small}")
             self.assertEqual([problem.line for problem in problems], [5])
             problems, _ = texts.examine(self.root, None, ("output", "cycles"))
