@@ -182,8 +182,9 @@ def do_test(root, console, arguments):
         selection += ["--label-exclude", "^slow$"]
     tools = prepare(root, console, configuration, targets, title,
                      everything=not arguments.sanitize)
+    # One test more than there are cores: some wait, for a process, a lock or a second to pass.
     command = [tools.ctest, "--test-dir", str(configuration.folder(root)), "--output-on-failure",
-               "--no-tests=error", "--parallel", str(machine.core_count()), *selection,
+               "--no-tests=error", "--parallel", str(machine.core_count() + 1), *selection,
                *arguments.rest]
     if console.live and sys.stdout.isatty():
         command.insert(1, "--progress")

@@ -49,7 +49,7 @@ _MARK = re.compile(r"^\s*<!--\s*(excerpt|reading|output|cycles|report|timeline|a
 _END_OF_COMMANDS = "<!-- /all-commands -->"
 # M x N x K from which on a run takes seconds. Smaller runs of the same programs are in other blocks, and
 # drift with these.
-_LARGE_RUN = 1 << 34
+_LARGE_RUN = 1 << 33
 # Kinds of blocks that hold tables, above which Markdown wants a blank line.
 _TABLES = ("reading", "cycles")
 

@@ -222,7 +222,7 @@ class Texts(unittest.TestCase):
             return self.made(mark), measured.call_args_list
 
     def test_blocks_of_large_runs_stay_as_they_are_where_that_is_asked_for(self):
-        large, small = "--m 4096 --n 4096 --k 1024", "--m 4096 --n 4096 --k 1008"
+        large, small = "--m 4096 --n 2048 --k 1024", "--m 4096 --n 2048 --k 1008"
         text = "".join(f"<!-- {mark} -->\n```text\nold\n```\n" for mark in (
             f"output p {large}", f"output p {small}", f'cycles p "a" {small}; p "b" {large}'))
         with mock.patch.object(texts.Blocks, "make", return_value=["new"]) as make:
