@@ -5,6 +5,7 @@ next to them. SEEDS is how many seeds of the schedule are tried."""
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -51,7 +52,7 @@ class NothingRaces(unittest.TestCase):
             return configurations
         structures = {}
         for name in configurations:
-            structures.setdefault(name[name.index("cta"):], []).append(name)
+            structures.setdefault(re.sub(r"^(mxfp|nvfp)\d_", "", name), []).append(name)
         return [names[place % len(names)] for place, names in enumerate(structures.values())]
 
     def test_the_programs(self):
