@@ -113,12 +113,11 @@ const bwLabs = (() => {
       this.runButton = button("Run", {"data-part": "run", disabled: ""}, () => this.go());
       this.stopButton = button("Stop", {"data-part": "stop", disabled: ""}, () => engine.stop());
       this.place.replaceChildren(
-        this.part("idea", "p"), choices,
+        this.part("idea", "p"), choices, make("div", {class: "transport"}, this.runButton, " ", this.stopButton),
         make("details", {}, make("summary", {}, "Another machine, another schedule"), make("div", {class: "controls"}, ...settings.map(([text, , control]) => labelled(text, control)))),
         this.part("without", "details", {hidden: ""}, make("summary", {}, "Take an instruction away"),
           make("p", {}, "These instructions of the kernel arrive, fence, commit or wait. Run it without one, or mark several and choose Run: they are left out of the PTX."),
           this.part("lines", "div", {class: "bw-choices"})),
-        make("div", {class: "transport"}, this.runButton, " ", this.stopButton),
         this.part("state", "p", {role: "status", "aria-live": "polite"}),
         this.part("outcome", "div", {hidden: ""}, this.part("verdict", "div", {class: "panel"}), this.part("reports", "div"),
           this.part("times", "div"), this.part("timeline", "div"),
