@@ -169,7 +169,7 @@ const bwLabs = (() => {
 
     // -- running it -------------------------------------------------------------------------------
     async go() {
-      if (this.file === null || engine.pending) return;
+      if (this.runButton.disabled) return;  // it runs, or its launches are not here yet
       const {verdict, outcome, reports, times, timeline} = this.parts;
       const settings = Object.fromEntries(this.settings.map(([variable, control]) => [variable, control.value])
         .filter(([variable, value]) => value !== "" && !(variable === "BW_SIM_SEED" && value === "0")));
