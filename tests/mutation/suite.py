@@ -63,7 +63,7 @@ IN_FOLDER = {
     "simulator.kept_reports": FAULTS + ("global_races",),
     "simulator.kept_orders": FAULTS,
     "simulator.kept_forms": ("instruction_outcomes",),
-    "simulator.kept_times": ("timing_bench", "blackwell_timing_bench"),
+    "simulator.kept_times": ("timing_tests", "blackwell_timing_bench"),
     "simulator.kept_events": CHAPTERS + LABS,
     "simulator.kept_model": CHAPTERS + LABS + ("instruction_outcomes",) + KERNEL_TESTS,
     KERNELS: KERNEL_TESTS,

@@ -1,16 +1,14 @@
 #include "common/simulator/units/tensor_core/matrix_descriptor.hpp"
-#include "common/simulator/base/text.hpp"
 
 #include <algorithm>
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/text.hpp"
+#include "common/simulator/units/tensor_core/descriptor_bits.hpp"
+
 namespace bw::sim {
 namespace {
-
-constexpr uint64_t bits_of(uint64_t value, unsigned first, unsigned count) {
-  return value >> first & ((uint64_t{1} << count) - 1);
-}
 
 constexpr std::string_view kMatrixSection = "Shared memory descriptor";
 constexpr const char* kMatrixRule = "the fields of the descriptor hold what its layout allows";
