@@ -61,27 +61,27 @@ double Demand::used(Resource resource, Cycle from, Cycle until) const {
 void Demand::begin(uint32_t ctas, Cycle start) {
   ctas_.assign(ctas, {});
   ends_.assign(ctas, 0);
-  early_.clear();
+  copies_.clear();
   start_ = start;
 }
 
-void Demand::came_early(Cycle asked, uint64_t bytes, Cycle cycles) {
+void Demand::could_be_late(Cycle asked, uint64_t bytes, Cycle cycles) {
   if (ctas_.empty()) return;
   const size_t interval = interval_of(asked);
-  if (interval >= early_.size()) early_.resize(interval + 1);
+  if (interval >= copies_.size()) copies_.resize(interval + 1);
   const auto weight = static_cast<float>(bytes);
-  early_[interval].bytes += weight;
-  early_[interval].byte_cycles += weight * static_cast<float>(cycles);
+  copies_[interval].bytes += weight;
+  copies_[interval].byte_cycles += weight * static_cast<float>(cycles);
 }
 
-std::vector<float> Demand::early_by(size_t intervals, size_t merged) const {
+std::vector<float> Demand::slack_by(size_t intervals, size_t merged) const {
   std::vector<float> means(intervals, 0);
   for (size_t i = 0; i < intervals; ++i) {
-    EarlyCopies sum;
-    const size_t end = std::min((i + 1) * merged, early_.size());
+    Copies sum;
+    const size_t end = std::min((i + 1) * merged, copies_.size());
     for (size_t j = i * merged; j < end; ++j) {
-      sum.bytes += early_[j].bytes;
-      sum.byte_cycles += early_[j].byte_cycles;
+      sum.bytes += copies_[j].bytes;
+      sum.byte_cycles += copies_[j].byte_cycles;
     }
     if (sum.bytes != 0) means[i] = sum.byte_cycles / sum.bytes;
   }
@@ -118,7 +118,7 @@ DemandProfile Demand::profile(Cycle duration) const {
   size_t merged = 1;
   while (ceil_div(count, merged) > kMostIntervals) merged *= 2;
   result.interval = kInterval * merged;
-  result.early = early_by(ceil_div(count, merged), merged);
+  result.slack = slack_by(ceil_div(count, merged), merged);
   for (std::vector<Amounts>& intervals : result.intervals) {
     if (intervals.empty()) continue;
     // Requests from the very end may be served after it.

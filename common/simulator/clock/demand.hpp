@@ -38,9 +38,10 @@ struct DemandProfile {
   Cycle interval = 0;                           ///< how long each interval is
   std::vector<std::vector<Amounts>> intervals;  ///< by CTA; the chip's resources are in the first
   std::vector<Cycle> ends = {};                 ///< of the CTAs; none: all with the cluster
-  /// By interval: cycles from the arrival of the copies issued in it to the first wait for them,
-  /// averaged over their bytes.
-  std::vector<float> early = {};
+  /// By interval: by how many cycles the copies requested in it could be late without holding the
+  /// cluster up, averaged over their bytes: the time that they waited in the copy engine for
+  /// copies of earlier phases, and that from their arrival to the first wait for them.
+  std::vector<float> slack = {};
 
   /// All of a resource.
   [[nodiscard]] double total(Resource resource) const;
@@ -77,8 +78,8 @@ class Demand {
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
 
-  /// A copy of `bytes` that was issued at `asked` arrived `cycles` before the first wait for it.
-  void came_early(Cycle asked, uint64_t bytes, Cycle cycles);
+  /// A copy of `bytes` that the engine requested at `asked` could be so many cycles late.
+  void could_be_late(Cycle asked, uint64_t bytes, Cycle cycles);
 
   /// How many CTAs it counts.
   [[nodiscard]] uint32_t ctas() const { return static_cast<uint32_t>(ctas_.size()); }
@@ -96,20 +97,20 @@ class Demand {
 
  private:
   /// Copies that were asked for in an interval.
-  struct EarlyCopies {
+  struct Copies {
     float bytes = 0;
-    float byte_cycles = 0;  ///< each byte times how long it was there
+    float byte_cycles = 0;  ///< each byte times its slack
   };
 
   [[nodiscard]] size_t interval_of(Cycle at) const {
     return at <= start_ ? 0 : (at - start_) / kInterval;
   }
-  [[nodiscard]] std::vector<float> early_by(size_t intervals, size_t merged) const;
+  [[nodiscard]] std::vector<float> slack_by(size_t intervals, size_t merged) const;
 
   Cycle start_ = 0;
   std::vector<std::vector<Amounts>> ctas_;
   std::vector<Cycle> ends_;
-  std::vector<EarlyCopies> early_;  ///< by interval
+  std::vector<Copies> copies_;  ///< by interval
 };
 
 }  // namespace bw::sim
