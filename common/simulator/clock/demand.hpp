@@ -78,7 +78,7 @@ class Demand {
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
 
-  /// A copy of `bytes` that the engine requested at `asked` could be so many cycles late.
+  /// A copy of `bytes` that the engine requested at `asked` could be late by this many `cycles`.
   void could_be_late(Cycle asked, uint64_t bytes, Cycle cycles);
 
   /// How many CTAs it counts.

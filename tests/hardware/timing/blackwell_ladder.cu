@@ -242,7 +242,8 @@ struct Pair {
   }
 };
 
-/// Work of one CTA of a pair: every so many tiles of C, in blocks of K.
+/// Work of a pair: every tile of C whose number is that of the pair plus a multiple of how many pairs
+/// there are, in blocks of K.
 struct PairWork {
   uint32_t columns, blocks, tiles;  ///< of C in tiles, of K, of C in all
 

@@ -22,21 +22,22 @@ constexpr uint32_t kBoxes = 4;
 /// Keeps the demand of the last cluster that finishes.
 class Keeper final : public Observer {
  public:
-  explicit Keeper(DemandProfile& profile) : profile_(profile) {}
+  Keeper(Cluster& cluster, DemandProfile& profile) : cluster_(cluster), profile_(profile) {}
   [[nodiscard]] EventKinds wants() const override { return {}; }
-  void on_finish(const Cluster& cluster) override {
-    profile_ = cluster.demand().profile(cluster.statistics().cycles);
+  void on_finish(const Cluster&) override {
+    profile_ = cluster_.demand().profile(cluster_.statistics().cycles);
   }
 
  private:
+  Cluster& cluster_;
   DemandProfile& profile_;
 };
 
 class Launch final : public LaunchObserver {
  public:
   explicit Launch(DemandProfile& profile) : profile_(profile) {}
-  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster&) override {
-    return std::make_unique<Keeper>(profile_);
+  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override {
+    return std::make_unique<Keeper>(cluster, profile_);
   }
 
  private:
