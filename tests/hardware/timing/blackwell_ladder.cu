@@ -242,8 +242,8 @@ struct Pair {
   }
 };
 
-/// Work of a pair: every tile of C whose number is that of the pair plus a multiple of how many pairs
-/// there are, in blocks of K.
+/// A product as pairs divide it: pair p of n takes the tiles of C with the numbers p, p + n and so
+/// on, in blocks of K.
 struct PairWork {
   uint32_t columns, blocks, tiles;  ///< of C in tiles, of K, of C in all
 

@@ -85,16 +85,18 @@ ret;
 // waited for the copies of the earlier stage; the second copy of a stage delays its own stage only.
 TEST(CopySlack, IsTheTimeThatAStageWaitsForEarlierOnesInTheEngine) {
   const TimingTable& times = times_of(*find_machine("b200"));
-  const auto moving =
-      static_cast<float>(times.tma_box_cycles) +
-      static_cast<float>(static_cast<Cycle>(kBoxBytes / times.tma_load_bytes_per_cycle));
+  const double moving =
+      static_cast<double>(times.tma_box_cycles) + kBoxBytes / times.tma_load_bytes_per_cycle;
   const DemandProfile profile = two_stages("b200");
   double byte_cycles = 0;
   for (size_t i = 0; i < profile.slack.size(); ++i)
     byte_cycles += profile.slack[i] *
                    profile.intervals.front()[i][static_cast<size_t>(Resource::l2_read_bytes)];
-  // Half of the bytes are those of the second stage.
-  EXPECT_NEAR(byte_cycles / (kBoxes * kBoxBytes), 2 * moving / 2, 0.1 * moving);
+  // Half of the bytes are those of the second stage, which is issued a little later. If each copy
+  // could be late by its own wait, the average would exceed `moving`.
+  const double average = byte_cycles / (kBoxes * kBoxBytes);
+  EXPECT_GT(average, 0.6 * moving);
+  EXPECT_LT(average, moving);
 }
 
 }  // namespace
