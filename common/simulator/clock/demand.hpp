@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/simulator/base/types.hpp"
@@ -39,8 +40,8 @@ struct DemandProfile {
   std::vector<std::vector<Amounts>> intervals;  ///< by CTA; the chip's resources are in the first
   std::vector<Cycle> ends = {};                 ///< of the CTAs; none: all with the cluster
   /// By interval: by how many cycles the copies requested in it could be late without holding the
-  /// cluster up, averaged over their bytes: the time that they waited in the copy engine for
-  /// copies of earlier phases, and that from their arrival to the first wait for them.
+  /// cluster up: the least time that any of them waited in the copy engine for copies of earlier
+  /// phases, and the time from their arrival to the first wait for them, averaged over their bytes.
   std::vector<float> slack = {};
 
   /// All of a resource.
@@ -78,8 +79,9 @@ class Demand {
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
 
-  /// A copy of `bytes` that the engine requested at `asked` could be late by this many `cycles`.
-  void could_be_late(Cycle asked, uint64_t bytes, Cycle cycles);
+  /// A copy of `bytes` that the engine requested at `asked`, after it had been `queued` there for
+  /// copies of earlier phases, arrived `early`: this long before the first wait for it.
+  void arrived(Cycle asked, uint64_t bytes, Cycle queued, Cycle early);
 
   /// How many CTAs it counts.
   [[nodiscard]] uint32_t ctas() const { return static_cast<uint32_t>(ctas_.size()); }
@@ -99,7 +101,8 @@ class Demand {
   /// Copies that were asked for in an interval.
   struct Copies {
     float bytes = 0;
-    float byte_cycles = 0;  ///< each byte times its slack
+    float byte_cycles = 0;  ///< each byte times how early it arrived
+    float least_queued = std::numeric_limits<float>::infinity();
   };
 
   [[nodiscard]] size_t interval_of(Cycle at) const {

@@ -479,12 +479,12 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, const MbarrierOperation& b
 
 void MbarrierUnit::note_observed(Mbarrier& barrier, Cycle now) {
   const Cycle cycles = now - std::min(now, barrier.phase_start);
-  // Copies that fill the barrier together end together, so they can be late by as long as the first
-  // of them waited in the engine.
+  // Copies that fill the barrier together end together, so what counts is how long the first of
+  // them waited in the engine.
   Cycle queued = barrier.landed.empty() ? 0 : kNever;
   for (const Mbarrier::Copy& copy : barrier.landed) queued = std::min(queued, copy.request.queued);
   for (const Mbarrier::Copy& copy : barrier.landed)
-    cta_.cluster->demand().could_be_late(copy.request.at, copy.bytes, cycles + queued);
+    cta_.cluster->demand().arrived(copy.request.at, copy.bytes, queued, cycles);
   barrier.landed.clear();
 }
 
