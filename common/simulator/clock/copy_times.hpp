@@ -36,6 +36,8 @@ class CopyTimes {
 
   /// When the last byte of a copy that is issued at `now` has come to the SMs of its destinations.
   [[nodiscard]] Cycle load(const LoadCost& copy, Cycle now);
+  /// When the engine has moved all loads that were issued so far. With a timing model.
+  [[nodiscard]] Cycle loads_moved_at() const { return loads_.free_at(); }
   /// When bytes that would arrive at this SM then are in its shared memory: they may come the way
   /// of copies to several CTAs.
   [[nodiscard]] Cycle receive(Cycle arrives, uint32_t bytes, bool to_several);

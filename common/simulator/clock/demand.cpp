@@ -61,31 +61,34 @@ double Demand::used(Resource resource, Cycle from, Cycle until) const {
 void Demand::begin(uint32_t ctas, Cycle start) {
   ctas_.assign(ctas, {});
   ends_.assign(ctas, 0);
-  early_.clear();
+  copies_.clear();
   start_ = start;
 }
 
-void Demand::came_early(Cycle asked, uint64_t bytes, Cycle cycles) {
+void Demand::arrived(Cycle asked, uint64_t bytes, Cycle queued, Cycle early) {
   if (ctas_.empty()) return;
   const size_t interval = interval_of(asked);
-  if (interval >= early_.size()) early_.resize(interval + 1);
+  if (interval >= copies_.size()) copies_.resize(interval + 1);
+  Copies& copies = copies_[interval];
   const auto weight = static_cast<float>(bytes);
-  early_[interval].bytes += weight;
-  early_[interval].byte_cycles += weight * static_cast<float>(cycles);
+  copies.bytes += weight;
+  copies.byte_cycles += weight * static_cast<float>(early);
+  copies.least_queued = std::min(copies.least_queued, static_cast<float>(queued));
 }
 
-std::vector<float> Demand::early_by(size_t intervals, size_t merged) const {
-  std::vector<float> means(intervals, 0);
+std::vector<float> Demand::slack_by(size_t intervals, size_t merged) const {
+  std::vector<float> slack(intervals, 0);
   for (size_t i = 0; i < intervals; ++i) {
-    EarlyCopies sum;
-    const size_t end = std::min((i + 1) * merged, early_.size());
+    Copies sum;
+    const size_t end = std::min((i + 1) * merged, copies_.size());
     for (size_t j = i * merged; j < end; ++j) {
-      sum.bytes += early_[j].bytes;
-      sum.byte_cycles += early_[j].byte_cycles;
+      sum.bytes += copies_[j].bytes;
+      sum.byte_cycles += copies_[j].byte_cycles;
+      sum.least_queued = std::min(sum.least_queued, copies_[j].least_queued);
     }
-    if (sum.bytes != 0) means[i] = sum.byte_cycles / sum.bytes;
+    if (sum.bytes != 0) slack[i] = sum.byte_cycles / sum.bytes + sum.least_queued;
   }
-  return means;
+  return slack;
 }
 
 std::array<double, kResources> Demand::totals(uint32_t cta_rank) const {
@@ -118,7 +121,7 @@ DemandProfile Demand::profile(Cycle duration) const {
   size_t merged = 1;
   while (ceil_div(count, merged) > kMostIntervals) merged *= 2;
   result.interval = kInterval * merged;
-  result.early = early_by(ceil_div(count, merged), merged);
+  result.slack = slack_by(ceil_div(count, merged), merged);
   for (std::vector<Amounts>& intervals : result.intervals) {
     if (intervals.empty()) continue;
     // Requests from the very end may be served after it.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/simulator/base/types.hpp"
@@ -38,9 +39,10 @@ struct DemandProfile {
   Cycle interval = 0;                           ///< how long each interval is
   std::vector<std::vector<Amounts>> intervals;  ///< by CTA; the chip's resources are in the first
   std::vector<Cycle> ends = {};                 ///< of the CTAs; none: all with the cluster
-  /// By interval: cycles from the arrival of the copies issued in it to the first wait for them,
-  /// averaged over their bytes.
-  std::vector<float> early = {};
+  /// By interval: by how many cycles the copies requested in it could be late without holding the
+  /// cluster up: the least time that any of them waited in the copy engine for copies of earlier
+  /// phases, and the time from their arrival to the first wait for them, averaged over their bytes.
+  std::vector<float> slack = {};
 
   /// All of a resource.
   [[nodiscard]] double total(Resource resource) const;
@@ -77,8 +79,9 @@ class Demand {
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
 
-  /// A copy of `bytes` that was issued at `asked` arrived `cycles` before the first wait for it.
-  void came_early(Cycle asked, uint64_t bytes, Cycle cycles);
+  /// A copy of `bytes` that the engine requested at `asked`, after it had been `queued` there for
+  /// copies of earlier phases, arrived `early`: this long before the first wait for it.
+  void arrived(Cycle asked, uint64_t bytes, Cycle queued, Cycle early);
 
   /// How many CTAs it counts.
   [[nodiscard]] uint32_t ctas() const { return static_cast<uint32_t>(ctas_.size()); }
@@ -96,20 +99,21 @@ class Demand {
 
  private:
   /// Copies that were asked for in an interval.
-  struct EarlyCopies {
+  struct Copies {
     float bytes = 0;
-    float byte_cycles = 0;  ///< each byte times how long it was there
+    float byte_cycles = 0;  ///< each byte times how early it arrived
+    float least_queued = std::numeric_limits<float>::infinity();
   };
 
   [[nodiscard]] size_t interval_of(Cycle at) const {
     return at <= start_ ? 0 : (at - start_) / kInterval;
   }
-  [[nodiscard]] std::vector<float> early_by(size_t intervals, size_t merged) const;
+  [[nodiscard]] std::vector<float> slack_by(size_t intervals, size_t merged) const;
 
   Cycle start_ = 0;
   std::vector<std::vector<Amounts>> ctas_;
   std::vector<Cycle> ends_;
-  std::vector<EarlyCopies> early_;  ///< by interval
+  std::vector<Copies> copies_;  ///< by interval
 };
 
 }  // namespace bw::sim

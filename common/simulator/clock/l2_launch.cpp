@@ -295,6 +295,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
   const bool writes = is_write(path);
   const uint64_t bytes = rows.bytes();
   if (bytes == 0) return {};
+  const Cycle asked = std::max(at, rows.engine_free_at);
   if (!writes) note_read(state, rows, at, path);
   Found found;
   state.brought.clear();
@@ -322,7 +323,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
   }
   const bool by_threads = path == L2Path::thread_load;
   const double l2_bytes = read_bytes(state, rows, path);
-  state.demand->add(Resource::l2_read_bytes, 0, at, static_cast<float>(l2_bytes));
+  state.demand->add(Resource::l2_read_bytes, 0, asked, static_cast<float>(l2_bytes));
   const double reading =
       l2_bytes *
       (state.port < read_cycles_per_byte_.size() ? read_cycles_per_byte_[state.port] : 0);
@@ -346,7 +347,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
     const auto missed_bytes = static_cast<double>(found.missed * kL2LineBytes);
     // What is brought in drives out what was written and has to be written back.
     const double moved = 1 + written_back_part_;
-    state.demand->add(Resource::hbm_bytes, 0, at, static_cast<float>(missed_bytes * moved));
+    state.demand->add(Resource::hbm_bytes, 0, asked, static_cast<float>(missed_bytes * moved));
     const double busy = missed_bytes * own_part_ * moved * hbm_cycles_per_byte_;
     const double load =
         std::min(state.hbm_load.add(at, busy, times_.hbm_load_window), times_.hbm_load_most);

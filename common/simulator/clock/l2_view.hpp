@@ -55,6 +55,9 @@ struct L2Rows {
   /// 0: none.
   uint32_t promotion_bytes = 0;
   bool to_several_ctas = false;  ///< by a copy to shared memory
+  /// When the copy engine has moved all earlier copies: it asks for the bytes then, if that is
+  /// later than the copy's issue.
+  Cycle engine_free_at = 0;
 
   /// Of all rows.
   [[nodiscard]] uint64_t bytes() const { return row_bytes * rows; }

@@ -26,7 +26,7 @@ Supply::Supply(const DemandProfile& profile, Resource resource)
     asked_[i + 1] = asked_[i] + amount;
     // It is due as long as it was asked for, later: in parts of two intervals.
     const double first =
-        std::min(static_cast<double>(i) + early(i) / length_, static_cast<double>(count - 1));
+        std::min(static_cast<double>(i) + slack(i) / length_, static_cast<double>(count - 1));
     const double before = std::floor(first);
     const auto at = static_cast<size_t>(before);
     due_[at + 1] += amount * (1 - (first - before));
@@ -51,8 +51,8 @@ double Supply::value(const std::vector<double>& sums, double at) const {
   return sums[i] + (sums[i + 1] - sums[i]) * part;
 }
 
-double Supply::early(size_t interval) const {
-  const std::vector<float>& cycles = profile_->early;
+double Supply::slack(size_t interval) const {
+  const std::vector<float>& cycles = profile_->slack;
   return interval < cycles.size() ? static_cast<double>(cycles[interval]) : 0;
 }
 
@@ -60,7 +60,7 @@ double Supply::speed(double at, double cycles, double later) const {
   if (asked_.empty()) return 1;
   const size_t interval = interval_of(at);
   if (asked_[interval + 1] <= asked_[interval]) return 1;
-  const double before = early(interval);
+  const double before = slack(interval);
   return (cycles + before) / (cycles + std::max(before, later));
 }
 

@@ -10,8 +10,8 @@
 
 namespace bw::sim {
 
-/// A cluster's bytes of one of the chip's resources, by its own time. Bytes requested long before
-/// any thread waits for them may be late by that time.
+/// A cluster's bytes of one of the chip's resources, by its own time. Bytes that waited in the copy
+/// engine, or for a thread to wait for them, may be late by that time.
 class Supply {
  public:
   /// Of a cluster that asks for nothing.
@@ -22,16 +22,16 @@ class Supply {
   /// Bytes that it asks for until a time beyond those it has got.
   [[nodiscard]] double wanted(double until) const;
   /// Its speed, 0 to 1, where a request takes `cycles` on an idle chip and is `later` by this much.
-  /// As many bytes are in flight as before, so a request that no thread waited for is not waited
-  /// for now unless it is later than that.
+  /// As many bytes are in flight as before, so the cluster is not slower unless a request is later
+  /// than its slack.
   [[nodiscard]] double speed(double at, double cycles, double later) const;
   /// It gets more bytes. Returns how far they take it, from `from` to `to`.
   [[nodiscard]] double get(double bytes, double from, double to);
 
  private:
   [[nodiscard]] size_t interval_of(double at) const;
-  /// For how many cycles an interval's data had been there before a thread waited for it.
-  [[nodiscard]] double early(size_t interval) const;
+  /// By how many cycles an interval's data may be late.
+  [[nodiscard]] double slack(size_t interval) const;
   [[nodiscard]] double begin_of(size_t interval) const;
   [[nodiscard]] double value(const std::vector<double>& sums, double at) const;
 

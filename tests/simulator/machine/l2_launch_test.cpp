@@ -420,6 +420,19 @@ TEST_F(L2LaunchTest, KnowsBehindTheRunWhatClustersHaveReadTogether) {
   EXPECT_EQ(waves.reads().parts(times_, time, profiles), (std::vector<double>{both, both, 1, 1}));
 }
 
+TEST_F(L2LaunchTest, ACopyIsReadWhenItsEngineHasMovedTheEarlierOnes) {
+  constexpr Cycle kFree = 3 * Demand::kInterval;
+  L2Launch waves = launch(4, 2);
+  const auto cluster = start(waves, 0);
+  L2Rows rows = rows_at(data_, 128, 64);
+  rows.engine_free_at = kFree;
+  cluster->view.touch_rows(rows, 10, L2Path::tma_load);
+  for (const Resource resource : {Resource::l2_read_bytes, Resource::hbm_bytes}) {
+    EXPECT_EQ(cluster->demand.used(resource, 0, kFree), 0);
+    EXPECT_EQ(cluster->demand.used(resource, kFree, kFree + 1), rows.bytes());
+  }
+}
+
 TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {
   constexpr uint64_t kClusters = 132;
   // On an H100 the pair of SMs of place 1 is outside of the GPCs and has a port of its own.

@@ -107,7 +107,7 @@ TEST(LaunchTime, WhoHasAskedForMuchLeavesOthersTheirPartOfAPort) {
   std::vector<float> burst(32, 0);
   burst[0] = 32 * 40 * kInterval;
   DemandProfile greedy = cluster(kL2, burst);
-  greedy.early.assign(32, 31 * kInterval);
+  greedy.slack.assign(32, 31 * kInterval);
   const std::vector two = {greedy, steady(kL2, 10)};
   EXPECT_NEAR(cycles(two, capacity), 32 * kInterval, 2 * kStepError);
   // The other one ends in its own time: a third cluster that follows it comes 16 intervals later.
@@ -122,7 +122,7 @@ TEST(LaunchTime, CopiesThatCameEarlyMayComeLater) {
   for (size_t i = 0; i < 8; ++i) amounts[i] = 100 * kInterval;
   std::vector two(2, cluster(kL2, amounts));
   EXPECT_NEAR(cycles(two, machine(8, 8)), (2 * 8 + 8) * kInterval, kStepError);
-  for (DemandProfile& one : two) one.early.assign(16, 8 * kInterval);
+  for (DemandProfile& one : two) one.slack.assign(16, 8 * kInterval);
   EXPECT_NEAR(cycles(two, machine(8, 8)), 16 * kInterval, kStepError);
 }
 
@@ -140,7 +140,7 @@ TEST(LaunchTime, CopiesComeLaterTheMoreIsRead) {
   EXPECT_NEAR(cycles_of(2), kAlone * 1.09, 0.01 * kAlone);
   // Copies of a ring whose delay is less than their lead delay no cluster.
   DemandProfile early = steady(kL2, 25, 64);
-  early.early.assign(64, 400);
+  early.slack.assign(64, 400);
   EXPECT_NEAR(cycles({early, early}, capacity), kAlone, 2 * kStepError);
 }
 

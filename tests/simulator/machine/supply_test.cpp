@@ -21,7 +21,7 @@ DemandProfile reader(const std::vector<float>& bytes, std::vector<float> early =
   DemandProfile profile{.duration = bytes.size() * kInterval,
                         .interval = kInterval,
                         .intervals = {{}},
-                        .early = std::move(early)};
+                        .slack = std::move(early)};
   for (const float amount : bytes) {
     profile.intervals.front().push_back({});
     profile.intervals.front().back()[static_cast<size_t>(kL2)] = amount;
@@ -93,23 +93,35 @@ TEST(Demand, TellsHowEarlyCopiesWereInTheMeanOfTheirBytes) {
   Demand demand;
   demand.begin(1, kStart);
   demand.use(Resource::l2_read_bytes, 0, kStart, 4000);
-  demand.came_early(kStart + 10, 1000, 400);
-  demand.came_early(kStart + 20, 3000, 0);
-  demand.came_early(kStart + 2 * Demand::kInterval, 100, 70);
+  demand.arrived(kStart + 10, 1000, 0, 400);
+  demand.arrived(kStart + 20, 3000, 0, 0);
+  demand.arrived(kStart + 2 * Demand::kInterval, 100, 0, 70);
   const DemandProfile profile = demand.profile(4 * Demand::kInterval);
-  EXPECT_EQ(profile.early, (std::vector<float>{100, 0, 70, 0}));
+  EXPECT_EQ(profile.slack, (std::vector<float>{100, 0, 70, 0}));
+}
+
+TEST(Demand, TheLeastTimeInTheEngineCounts) {
+  Demand demand;
+  demand.begin(1, 0);
+  demand.use(Resource::l2_read_bytes, 0, 0, 4000);
+  demand.arrived(10, 1000, 0, 40);
+  demand.arrived(20, 1000, 500, 0);
+  demand.arrived(Demand::kInterval, 1000, 700, 0);
+  demand.arrived(Demand::kInterval, 3000, 900, 40);
+  const DemandProfile profile = demand.profile(3 * Demand::kInterval);
+  EXPECT_EQ(profile.slack, (std::vector<float>{20, 730, 0}));
 }
 
 TEST(Demand, LongClustersTellItByLongerIntervals) {
   Demand demand;
   demand.begin(1, 0);
   demand.use(Resource::l2_read_bytes, 0, 0, 4000);
-  demand.came_early(0, 100, 300);
-  demand.came_early(Demand::kInterval, 200, 0);
+  demand.arrived(0, 100, 0, 300);
+  demand.arrived(Demand::kInterval, 200, 0, 0);
   const DemandProfile profile = demand.profile(1024 * Demand::kInterval);
   EXPECT_EQ(profile.interval, 2 * Demand::kInterval);
-  ASSERT_EQ(profile.early.size(), 512u);
-  EXPECT_FLOAT_EQ(profile.early.front(), 100);
+  ASSERT_EQ(profile.slack.size(), 512u);
+  EXPECT_FLOAT_EQ(profile.slack.front(), 100);
 }
 
 }  // namespace

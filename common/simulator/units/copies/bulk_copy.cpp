@@ -60,10 +60,13 @@ CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2
                 bool to_several_ctas = false) {
   CopyRows row{.rows = 1, .row_bytes = 0};
   if (!strand.cluster->costs().has_model()) return row;
+  const Cycle engine_free_at =
+      path == L2Path::tma_load ? strand.cta->clock->copies.loads_moved_at() : 0;
   const L2Touch met = strand.cluster->l2().touch_rows({.first = device_address(first),
                                                        .row_bytes = bytes,
                                                        .pitch_bytes = bytes,
-                                                       .to_several_ctas = to_several_ctas},
+                                                       .to_several_ctas = to_several_ctas,
+                                                       .engine_free_at = engine_free_at},
                                                       strand.time, path);
   row.extra = met.extra;
   row.queued = met.queued;

@@ -305,6 +305,8 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path,
                  bool to_several_ctas = false) {
   CopyRows rows{.rows = box.rows(), .row_bytes = box.row_bytes()};
   if (!strand.cluster->costs().has_model()) return rows;
+  const Cycle engine_free_at =
+      path == L2Path::tma_load ? strand.cta->clock->copies.loads_moved_at() : 0;
   const auto touch = [&](const TensorBox::Run& run) {
     const L2Touch met =
         strand.cluster->l2().touch_rows({.first = run.address,
@@ -312,7 +314,8 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path,
                                          .pitch_bytes = run.pitch_bytes,
                                          .rows = run.rows,
                                          .promotion_bytes = box.map().promotion_bytes(),
-                                         .to_several_ctas = to_several_ctas},
+                                         .to_several_ctas = to_several_ctas,
+                                         .engine_free_at = engine_free_at},
                                         strand.time, path);
     rows.extra = std::max(rows.extra, met.extra);
     rows.queued = std::max(rows.queued, met.queued);

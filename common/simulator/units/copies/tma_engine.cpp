@@ -66,11 +66,13 @@ Cycle TmaEngine::load_latency(const TmaLoad& load, Cycle now) {
 }
 
 void TmaEngine::load(TmaLoad load, Cycle now) {
+  const Cycle begin = std::max(now, cta_.clock->copies.loads_moved_at());
   const Cycle latency = load_latency(load, now);
   notify(load.description, CopyEvent::Stage::issued, load.site, now);
   auto shared = std::make_shared<TmaLoad>(std::move(load));
   const bool counts = cta_.cluster->costs().has_model() && shared->source == nullptr;
-  cta_.cluster->after(now, latency, [shared, asked = counts ? now : kNever](Cycle at) {
+  const Mbarrier::Request request{.at = counts ? begin : kNever, .queued = begin - now};
+  cta_.cluster->after(now, latency, [shared, request](Cycle at) {
     constexpr const char* kFix =
         "keep every CTA alive until the copies that use its shared memory are complete: wait on "
         "the "
@@ -94,7 +96,7 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
           .mbarriers.complete_tx(
               {signal.offset_bytes, at, done.site.strand, done.site.instruction, done.site.lanes,
                done.description != nullptr ? done.description->id : kNoOperation},
-              signal.bytes, asked);
+              signal.bytes, request);
     }
   });
 }

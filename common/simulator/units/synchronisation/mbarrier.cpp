@@ -431,11 +431,12 @@ void MbarrierUnit::expect_tx(const MbarrierOperation& by, uint32_t bytes) {
   complete_if_due(barrier, by);
 }
 
-void MbarrierUnit::complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycle asked) {
+void MbarrierUnit::complete_tx(const MbarrierOperation& by, uint32_t bytes,
+                               const Mbarrier::Request& request) {
   Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
   change_tx(barrier, -int64_t{bytes}, by);
   barrier.completed_tx_bytes += bytes;
-  if (asked != kNever) barrier.copies.push_back({asked, bytes});
+  if (request.at != kNever) barrier.copies.push_back({request, bytes});
   notify(MbarrierEvent::Operation::complete_tx, barrier, bytes, by);
   complete_if_due(barrier, by);
 }
@@ -478,8 +479,12 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, const MbarrierOperation& b
 
 void MbarrierUnit::note_observed(Mbarrier& barrier, Cycle now) {
   const Cycle cycles = now - std::min(now, barrier.phase_start);
+  // Copies that fill the barrier together end together, so what counts is how long the first of
+  // them waited in the engine.
+  Cycle queued = barrier.landed.empty() ? 0 : kNever;
+  for (const Mbarrier::Copy& copy : barrier.landed) queued = std::min(queued, copy.request.queued);
   for (const Mbarrier::Copy& copy : barrier.landed)
-    cta_.cluster->demand().came_early(copy.asked, copy.bytes, cycles);
+    cta_.cluster->demand().arrived(copy.request.at, copy.bytes, queued, cycles);
   barrier.landed.clear();
 }
 

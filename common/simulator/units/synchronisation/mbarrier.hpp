@@ -37,9 +37,14 @@ struct Mbarrier {
     uint32_t wait_token;  ///< the wait that it is for; a later wait of the strand has another
   };
   std::vector<Waiter> waiters;  ///< strands that wait for it
+  /// When the copy engine asked for a copy from global memory.
+  struct Request {
+    Cycle at = kNever;  ///< kNever: the bytes came in another way
+    Cycle queued = 0;   ///< how long it waited in the engine for earlier copies
+  };
   /// A copy from global memory that has signalled it.
   struct Copy {
-    Cycle asked;     ///< when it was asked for
+    Request request;
     uint32_t bytes;  ///< how many it has brought
   };
   std::vector<Copy> copies;  ///< of the current phase
@@ -103,8 +108,9 @@ class MbarrierUnit {
   void check_no_complete(const MbarrierOperation& by, uint32_t count);
   /// Announces bytes.
   void expect_tx(const MbarrierOperation& by, uint32_t bytes);
-  /// Bytes have landed. `asked`: when the copy from global memory that brought them was requested.
-  void complete_tx(const MbarrierOperation& by, uint32_t bytes, Cycle asked = kNever);
+  /// Bytes have landed. `request`: of the copy from global memory that brought them.
+  void complete_tx(const MbarrierOperation& by, uint32_t bytes,
+                   const Mbarrier::Request& request = {});
   /// A thread has observed that the last phase is complete. The first time, the cluster's demand
   /// records how long its copies had been there.
   void note_observed(Mbarrier& barrier, Cycle now);
