@@ -118,9 +118,10 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid, bool resumed) {
   const Cycle ends = begin + result.clock_cycles + (times == nullptr ? 0 : times->next_launch);
   clock_ = std::max(clock_, ends);
   if (times != nullptr) before_ = Before::a_launch;
-  const bool overlaps = grid->configuration().is_dependent && earlier_;
-  earlier_ =
-      resumed ? std::nullopt : std::optional(grid->leave(overlaps ? *earlier_ : EarlierGrids()));
+  const bool overlaps = grid->configuration().is_dependent && earlier_ != nullptr;
+  EarlierGrids left = grid->leave(overlaps ? *earlier_ : EarlierGrids());
+  // Other launches may have run since one that has waited began.
+  earlier_ = resumed ? nullptr : std::make_unique<EarlierGrids>(std::move(left));
   last_launch_ = result;
   if (settings_.print_statistics) {
     fmt::print(

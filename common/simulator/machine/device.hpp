@@ -104,9 +104,7 @@ class Device {
   [[nodiscard]] Cycle next_begin(const Grid& grid) const;
   /// The launches that a dependent one may overlap with; null where nothing has run since the host
   /// has waited for the device or the device has taken a timestamp.
-  [[nodiscard]] const EarlierGrids* earlier_grids() const {
-    return earlier_ ? &*earlier_ : nullptr;
-  }
+  [[nodiscard]] const EarlierGrids* earlier_grids() const { return earlier_.get(); }
   /// A kernel with this much code is launched. Returns the bytes of code executed since its last
   /// launch, its own included, or the greatest number if they exceed `most_bytes`.
   [[nodiscard]] uint64_t code_since(const std::string& kernel, uint64_t bytes, uint64_t most_bytes);
@@ -134,7 +132,7 @@ class Device {
   uint64_t launches_ = 0;
   Cycle clock_ = 0;
   Before before_ = Before::nothing;
-  std::optional<EarlierGrids> earlier_;
+  std::unique_ptr<EarlierGrids> earlier_;
   /// Kernels by name and size of code, the last one first.
   std::vector<std::pair<std::string, uint64_t>> recent_code_;
   std::optional<L2Cache> l2_cache_;
