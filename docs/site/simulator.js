@@ -124,7 +124,7 @@
     launch(launch, parameters) {
       const {module} = this;
       const numbers = [launch.module, ...launch.grid, ...launch.block, ...launch.cluster, +launch.in_clusters, launch.dynamic_shared_bytes,
-        launch.dynamic_shared_limit, +launch.non_portable_cluster, +launch.cooperative];
+        launch.dynamic_shared_limit, +launch.non_portable_cluster, +launch.cooperative, +launch.is_dependent];
       const place = module._malloc(4 * numbers.length + parameters.length);
       module.HEAPU32.set(numbers, place / 4);
       module.HEAPU8.set(parameters, place + 4 * numbers.length);

@@ -131,7 +131,7 @@ DONE:
       task = {task: "run", ptx: byId("ptx").value, settings, ...given,
               launch: {module: 0, kernel: kernel.name, grid: extents("grid"), block: extents("block"), cluster,
                        in_clusters: cluster.some((size) => size !== 1), dynamic_shared_bytes: Number(byId("shared").value),
-                       dynamic_shared_limit: 232448, non_portable_cluster: true, cooperative: false}};
+                       dynamic_shared_limit: 232448, non_portable_cluster: true, cooperative: false, is_dependent: false}};
     } catch (error) {
       return problem(error.message);
     }

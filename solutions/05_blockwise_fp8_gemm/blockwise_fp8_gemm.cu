@@ -39,8 +39,8 @@ PreparedGemm::PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKern
       State{kernel, arguments, grid_to_launch(kernel, arguments.raster)});
 }
 
-void PreparedGemm::launch(cudaStream_t stream) const {
-  launch_gemm_kernel(state_->kernel, state_->grid, &state_->arguments, stream);
+void PreparedGemm::launch(cudaStream_t stream, bool is_dependent) const {
+  launch_gemm_kernel(state_->kernel, state_->grid, &state_->arguments, stream, is_dependent);
 }
 
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,

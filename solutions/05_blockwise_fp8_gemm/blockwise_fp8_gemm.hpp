@@ -18,8 +18,9 @@ class PreparedGemm {
   /// Throws Error as blockwise_fp8_gemm does. The arguments' memory stays alive until the last
   /// launch is done.
   PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel);
-  /// Enqueues the kernel on `stream`, as often as is liked. Throws Error for what CUDA reports.
-  void launch(cudaStream_t stream) const;
+  /// Enqueues the kernel on `stream`, as often as is liked. `is_dependent`: it may start while the
+  /// stream's previous kernel still runs. Throws Error for what CUDA reports.
+  void launch(cudaStream_t stream, bool is_dependent = true) const;
 
  private:
   struct State;
@@ -33,8 +34,8 @@ class PreparedGemm {
 ///
 /// The kernel may start while the stream's previous kernel still runs (programmatic dependent
 /// launch); it reads and writes nothing before that one is complete.
-/// The simulator runs grids one after the other, so nothing overlaps there and a missing wait would
-/// not be seen; dependency_wait_test.py looks for one in the PTX instead.
+/// The simulator executes grids one after the other and overlaps them in simulated time only, so a
+/// missing wait changes no result there; dependency_wait_test.py looks for one in the PTX.
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream);
 
 /// The same with a kernel of the caller's choice. Throws Error also when its output type isn't the

@@ -63,6 +63,9 @@ class LaunchConfiguration {
 
   void set_grid(dim3 grid) { configuration_.gridDim = grid; }
   void set_stream(cudaStream_t stream) { configuration_.stream = stream; }
+  void set_dependent(bool is_dependent) {
+    attributes_[1].val.programmaticStreamSerializationAllowed = is_dependent ? 1 : 0;
+  }
   const cudaLaunchConfig_t& get() const { return configuration_; }
 
  private:
@@ -100,8 +103,9 @@ dim3 grid_to_launch(const GemmKernel& kernel, const TileRaster& raster) {
 }
 
 void launch_gemm_kernel(const GemmKernel& kernel, dim3 grid, const void* arguments,
-                        cudaStream_t stream) {
+                        cudaStream_t stream, bool is_dependent) {
   LaunchConfiguration configuration(kernel);
+  configuration.set_dependent(is_dependent);
   configuration.set_grid(grid);
   configuration.set_stream(stream);
   void* parameters[] = {const_cast<void*>(arguments)};

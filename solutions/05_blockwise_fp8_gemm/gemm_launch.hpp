@@ -21,9 +21,9 @@ void prepare_gemm_kernel(const GemmKernel& kernel);
 /// extents.
 dim3 grid_to_launch(const GemmKernel& kernel, const TileRaster& raster);
 
-/// Enqueues a prepared kernel on `stream`. `arguments`: its only parameter. Throws Error for what
-/// CUDA reports.
+/// Enqueues a prepared kernel on `stream`. `arguments`: its only parameter. `is_dependent`: it may
+/// start while the stream's previous kernel still runs. Throws Error for what CUDA reports.
 void launch_gemm_kernel(const GemmKernel& kernel, dim3 grid, const void* arguments,
-                        cudaStream_t stream);
+                        cudaStream_t stream, bool is_dependent = true);
 
 }  // namespace bw

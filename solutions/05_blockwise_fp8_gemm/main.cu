@@ -20,6 +20,8 @@ struct ProgramOptions : bw::GemmOptions {
   int output = 0;         ///< index into kOutputNames, in the order of bw::OutputType
   bool describe = false;  ///< print what the configuration is made of, and end
   bool tunes = false;     ///< try all configurations and take the fastest
+  int64_t launches = 1;   ///< one after the other, between the two events
+  int serial = 0;         ///< 1: a launch begins after the end of the one before it
 
   bw::OutputType output_type() const { return static_cast<bw::OutputType>(output); }
 };
@@ -82,7 +84,7 @@ const bw::GemmKernel& choose_kernel(const ProgramOptions& options) {
 }
 
 /// Copies the problem to the device, poisons D, runs the kernel (null: the fastest that is found)
-/// once, prints its time, verifies.
+/// as often as asked for, prints the time of a launch, verifies.
 template <class Output>
 bw::ExitStatus run_and_verify(const ProgramOptions& options, const bw::GemmKernel* chosen) {
   const bw::BlockwiseProblem problem = options.make_problem();
@@ -95,8 +97,8 @@ bw::ExitStatus run_and_verify(const ProgramOptions& options, const bw::GemmKerne
   const bw::PreparedGemm gemm(on_device.arguments(), kernel);
   bw::EventTimer timer;
   timer.start(kDefaultStream);
-  gemm.launch(kDefaultStream);
-  const float milliseconds = timer.stop(kDefaultStream);
+  for (int64_t i = 0; i < options.launches; ++i) gemm.launch(kDefaultStream, options.serial == 0);
+  const float milliseconds = timer.stop(kDefaultStream) / static_cast<float>(options.launches);
   bw::print_time(milliseconds, flops, wall.seconds());
   return bw::verify_gemm(problem, on_device.download_d<Output>());
 }
@@ -107,6 +109,9 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
     return bw::kVerified;
   }
   options.validate();
+  constexpr int64_t kMostLaunches = 10000;
+  bw::require(options.launches >= 1 && options.launches <= kMostLaunches, "--launches is ",
+              options.launches, "; give 1 to ", kMostLaunches, ".");
   bw::require(!options.tunes || !options.chooses_config(),
               "--tune tries all configurations: leave --config out.");
   bw::require(!options.tunes || !options.describe,
@@ -136,6 +141,10 @@ int main(int argc, char** argv) {
   command_line.add_flag(
       "tune", options.tunes,
       "time every configuration, each on a line of its own, and take the fastest");
+  command_line.add("launches", options.launches,
+                   "run the kernel that often in a row; the time is that of a launch");
+  command_line.add("launch", options.serial, {"dependent", "serial"},
+                   "dependent: a launch may start before the one before it has ended");
   return bw::run_main(command_line, "05_blockwise_fp8_gemm", argc, argv,
                       [&] { return run_program(options); });
 }

@@ -57,7 +57,7 @@ async function main([modulePath, scriptPath, folder, recordings]) {
 
 const HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n";
 const LAUNCH = {module: 0, kernel: "k", grid: [1, 1, 1], block: [32, 1, 1], cluster: [1, 1, 1], in_clusters: false,
-  dynamic_shared_bytes: 0, dynamic_shared_limit: 232448, non_portable_cluster: false, cooperative: false};
+  dynamic_shared_bytes: 0, dynamic_shared_limit: 232448, non_portable_cluster: false, cooperative: false, is_dependent: false};
 
 // Whatever a page is given, the answer is a report, and the next run works.
 async function badInput(simulator, readLaunches, Refused) {

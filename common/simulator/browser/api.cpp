@@ -72,7 +72,7 @@ struct LaunchNumbers {
   uint32_t module;
   uint32_t grid[3], block[3], cluster[3];
   uint32_t in_clusters, dynamic_shared_bytes, dynamic_shared_limit, non_portable_cluster,
-      cooperative;
+      cooperative, is_dependent;
 };
 
 Dim3 extents(const uint32_t (&sizes)[3]) { return {sizes[0], sizes[1], sizes[2]}; }
@@ -186,6 +186,7 @@ EMSCRIPTEN_KEEPALIVE const char* bw_launch(const char* kernel, const LaunchNumbe
     request.configuration.dynamic_shared_limit_bytes = numbers->dynamic_shared_limit;
     request.configuration.non_portable_cluster = numbers->non_portable_cluster != 0;
     request.configuration.cooperative = numbers->cooperative != 0;
+    request.configuration.is_dependent = numbers->is_dependent != 0;
     request.configuration.may_wait = true;  // as a program's launches do
     request.arguments.assign(arguments, arguments + argument_bytes);
     return current().launch(request);

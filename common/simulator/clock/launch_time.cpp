@@ -136,7 +136,9 @@ class Simulation {
   Running begin(size_t row, double done) {
     const size_t index = next_++;
     const DemandProfile& profile = clusters_[index];
-    lives_[index] = {.begin = now_ - done, .port = capacity_.ports.empty() ? 0 : port_of(row)};
+    lives_[index] = {.begin = now_ - done,
+                     .port = capacity_.ports.empty() ? 0 : port_of(row),
+                     .place = place_of(row)};
     const auto supply_of = [&](Resource resource) {
       const bool is_limited = !std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)]);
       return is_limited ? Supply(profile, resource) : Supply();
@@ -390,8 +392,10 @@ class Simulation {
   }
 
   /// Through which the cluster in a row of places reads.
-  [[nodiscard]] uint32_t port_of(size_t row) const {
-    return capacity_.ports[places_[row * capacity_.ctas_per_cluster] / capacity_.ctas_per_cluster];
+  [[nodiscard]] uint32_t port_of(size_t row) const { return capacity_.ports[place_of(row)]; }
+  /// The place of the first CTA in a row of places.
+  [[nodiscard]] size_t place_of(size_t row) const {
+    return places_[row * capacity_.ctas_per_cluster] / capacity_.ctas_per_cluster;
   }
   [[nodiscard]] size_t sm_of(const Running& one, size_t cta) const {
     return places_[one.row * capacity_.ctas_per_cluster + cta] % capacity_.sms;
@@ -496,7 +500,8 @@ LaunchTime time_apart(std::span<const DemandProfile> clusters, const LaunchCapac
     const Cycle end = begin + clusters[place].duration;
     result.lives.push_back({.begin = static_cast<double>(begin),
                             .end = static_cast<double>(end),
-                            .port = place < capacity.ports.size() ? capacity.ports[place] : 0});
+                            .port = place < capacity.ports.size() ? capacity.ports[place] : 0,
+                            .place = place});
     result.cycles = std::max(result.cycles, end);
     result.tensor_use.add(clusters[place], static_cast<double>(begin));
   }

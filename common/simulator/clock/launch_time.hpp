@@ -52,9 +52,10 @@ struct LaunchCapacity {
 
 /// When a cluster was there, in cycles of the launch, and where.
 struct ClusterLife {
-  double begin = 0;   ///< of its CTAs
-  double end = 0;     ///< of its last CTA
-  uint32_t port = 0;  ///< through which it has read the L2 cache
+  double begin = 0;    ///< of its CTAs
+  double end = 0;      ///< of its last CTA
+  uint32_t port = 0;   ///< through which it has read the L2 cache
+  uint64_t place = 0;  ///< of its first CTA
 };
 
 /// How a launch went.

@@ -417,6 +417,8 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
       return allocation_facts(cluster, strand);
     case WaitKind::tcgen05_wait:
       return {"waits for its tcgen05 operations", {}, ""};
+    case WaitKind::previous_grid:
+      return {"waits for the end of the grid before it", {}, ""};
     case WaitKind::reconvergence:
       return {"waits for the other lanes of its warp to reconverge", {}, ""};
     case WaitKind::global_order:

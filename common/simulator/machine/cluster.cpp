@@ -214,6 +214,7 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   if (cta.live_warps == 0) {
     units_->check_at_exit(cta);
     cta.exited = true;
+    cta.ended = time;
     demand_.end(cta.rank, time);
     if (observed(EventKind::cta)) notify(&Observer::on_cta, CtaEvent{cta, time, false});
   }

@@ -96,27 +96,32 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
     const std::byte* const values = host_pointer(buffer);
     grid->parameters().assign(values, values + kernel.parameter_bytes());
   }
-  return run(grid);
+  return run(grid, /*resumed=*/false);
 }
 
 LaunchResult Device::resume(const std::shared_ptr<Grid>& grid) {
   // Another launch may have used the one buffer since.
   std::copy(grid->parameters().begin(), grid->parameters().end(),
             host_pointer(memory_.parameter_buffer()));
-  return run(grid);
+  return run(grid, /*resumed=*/true);
 }
 
-LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
+LaunchResult Device::run(const std::shared_ptr<Grid>& grid, bool resumed) {
   LaunchResult result = grid->run();
   if (result.status != RunStatus::finished) {
     result.stuck = grid;
+    earlier_.reset();
     return result;
   }
-  clock_ += result.clock_cycles;
-  if (const TimingTable* const times = settings_.times()) {
-    clock_ += launch_overhead(*times, *grid);
-    before_ = Before::a_launch;
-  }
+  const Cycle begin = resumed ? next_begin(*grid) : grid->begin();
+  const TimingTable* const times = settings_.times();
+  const Cycle ends = begin + result.clock_cycles + (times == nullptr ? 0 : times->next_launch);
+  clock_ = std::max(clock_, ends);
+  if (times != nullptr) before_ = Before::a_launch;
+  const bool overlaps = grid->configuration().is_dependent && earlier_ != nullptr;
+  EarlierGrids left = grid->leave(overlaps ? *earlier_ : EarlierGrids());
+  // Other launches may have run since one that has waited began.
+  earlier_ = resumed ? nullptr : std::make_unique<EarlierGrids>(std::move(left));
   last_launch_ = result;
   if (settings_.print_statistics) {
     fmt::print(
@@ -134,6 +139,13 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
     fmt::print(stderr, "\n");
   }
   return result;
+}
+
+Cycle Device::next_begin(const Grid& grid) const {
+  const TimingTable* const times = settings_.times();
+  if (times == nullptr) return clock_;
+  // The rest of the overhead follows the CTAs.
+  return clock_ + launch_overhead(*times, grid) - times->next_launch;
 }
 
 Cycle Device::launch_overhead(const TimingTable& times, const Grid& grid) const {
@@ -178,8 +190,8 @@ L2Cache* Device::l2_cache() {
   return &*l2_cache_;
 }
 
-Occupancy Device::occupancy(const Kernel& kernel, uint32_t threads_per_block,
-                            size_t dynamic_shared_bytes) const {
+CtaResources Device::cta_resources(const Kernel& kernel, uint32_t threads_per_block,
+                                   size_t dynamic_shared_bytes) const {
   const uint32_t warps = ceil_div(threads_per_block, kWarpLanes);
   // Registers are given out in units of 256 per warp (CUDA occupancy rules, compute capability 9.0
   // and later).
@@ -199,11 +211,19 @@ Occupancy Device::occupancy(const Kernel& kernel, uint32_t threads_per_block,
   }
   registers = align_up(registers, kRegisterUnit);
   if (registers > kMostRegisters) registers = kMostRegisters + 1;
-  const size_t shared_bytes = kernel.static_shared_bytes() + dynamic_shared_bytes;
+  const uint32_t threads = warps * kWarpLanes;
+  return {.registers = registers * threads,
+          .threads = threads,
+          .shared_bytes = kernel.static_shared_bytes() + dynamic_shared_bytes};
+}
+
+Occupancy Device::occupancy(const Kernel& kernel, uint32_t threads_per_block,
+                            size_t dynamic_shared_bytes) const {
+  const CtaResources each = cta_resources(kernel, threads_per_block, dynamic_shared_bytes);
   const std::pair<uint32_t, const char*> limits[] = {
-      {kRegistersPerSm / (registers * warps * kWarpLanes), "registers"},
-      {static_cast<uint32_t>(kSharedBytesPerSm / shared_bytes), "shared memory"},
-      {kMaxThreadsPerSm / (warps * kWarpLanes), "threads"},
+      {kRegistersPerSm / each.registers, "registers"},
+      {static_cast<uint32_t>(kSharedBytesPerSm / each.shared_bytes), "shared memory"},
+      {kMaxThreadsPerSm / each.threads, "threads"},
       {kMaxCtasPerSm, "CTA slots"},
   };
   const auto& least =

@@ -70,6 +70,10 @@ class Device {
   [[nodiscard]] Occupancy occupancy(const Kernel& kernel, uint32_t threads_per_block,
                                     size_t dynamic_shared_bytes) const;
 
+  /// What a CTA of this shape takes of an SM.
+  [[nodiscard]] CtaResources cta_resources(const Kernel& kernel, uint32_t threads_per_block,
+                                           size_t dynamic_shared_bytes) const;
+
   /// Clusters of this size that are resident at once if an SM holds `ctas_per_sm` CTAs.
   [[nodiscard]] uint64_t resident_clusters(uint32_t ctas_per_sm, uint64_t cluster_ctas) const {
     return sim::resident_clusters(*settings_.machine, settings_.sm_count, ctas_per_sm,
@@ -86,12 +90,21 @@ class Device {
   [[nodiscard]] Cycle clock() const { return clock_; }
   /// With a timing model: the host has waited for the device, so that the next launch finds it idle
   /// and unannounced.
-  void become_idle() { before_ = Before::nothing; }
+  void become_idle() {
+    before_ = Before::nothing;
+    earlier_.reset();
+  }
   /// With a timing model: the device takes a timestamp after its earlier work. The next launch is
   /// announced to it by then.
   void take_time() {
     if (before_ == Before::a_launch) before_ = Before::a_point_of_time;
+    earlier_.reset();
   }
+  /// When the CTAs of a launch may begin that begins after all earlier ones.
+  [[nodiscard]] Cycle next_begin(const Grid& grid) const;
+  /// The launches that a dependent one may overlap with; null where nothing has run since the host
+  /// has waited for the device or the device has taken a timestamp.
+  [[nodiscard]] const EarlierGrids* earlier_grids() const { return earlier_.get(); }
   /// A kernel with this much code is launched. Returns the bytes of code executed since its last
   /// launch, its own included, or the greatest number if they exceed `most_bytes`.
   [[nodiscard]] uint64_t code_since(const std::string& kernel, uint64_t bytes, uint64_t most_bytes);
@@ -103,7 +116,8 @@ class Device {
   /// What the device did before a launch.
   enum class Before : uint8_t { nothing, a_point_of_time, a_launch };
 
-  LaunchResult run(const std::shared_ptr<Grid>& grid);
+  /// `resumed`: the launch has waited before, and others may have run since.
+  LaunchResult run(const std::shared_ptr<Grid>& grid, bool resumed);
   /// Cycles of a launch in addition to its CTAs'.
   [[nodiscard]] Cycle launch_overhead(const TimingTable& times, const Grid& grid) const;
 
@@ -118,6 +132,7 @@ class Device {
   uint64_t launches_ = 0;
   Cycle clock_ = 0;
   Before before_ = Before::nothing;
+  std::unique_ptr<EarlierGrids> earlier_;
   /// Kernels by name and size of code, the last one first.
   std::vector<std::pair<std::string, uint64_t>> recent_code_;
   std::optional<L2Cache> l2_cache_;

@@ -69,7 +69,8 @@ enum class WaitKind : uint8_t {
   register_pool,   ///< object: registers a thread, detail: registers missing in the pool
   tcgen05_alloc,   ///< object: columns
   tcgen05_wait,
-  global_order,  ///< an operation that is ordered among all clusters of the grid
+  previous_grid,  ///< griddepcontrol.wait
+  global_order,   ///< an operation that is ordered among all clusters of the grid
   sleep,
 };
 
@@ -235,6 +236,8 @@ struct Cta {
   uint32_t live_warps = 0;              ///< warps that have not ended
   bool exited = false;                  ///< whether it has ended
   bool saw_failed_cancel = false;       ///< a thread has read that a launch-control request failed
+  Cycle triggered = kNever;             ///< when it first executed griddepcontrol.launch_dependents
+  Cycle ended = 0;                      ///< when its last thread exited
   PooledBytes shared;                   ///< includes the reserved bytes at the start
   SharedContents contents;              ///< which of them were written; not tracked without checks
   std::vector<Warp> warps;              ///< by number

@@ -100,10 +100,11 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
 /// takes the places that become free first, `turnover` later. `profiles`, if any, say when their
 /// CTAs end. `begin_of` a place: when its first one begins.
 template <class BeginOf>
-Cycle time_of_waves(const std::vector<Cycle>& durations, std::span<const DemandProfile> profiles,
-                    uint64_t places, FreeSlots free, uint32_t cluster_ctas, Cycle turnover,
-                    BeginOf&& begin_of) {
-  Cycle last = 0;
+std::vector<ClusterLife> lives_in_waves(const std::vector<Cycle>& durations,
+                                        std::span<const DemandProfile> profiles, uint64_t places,
+                                        FreeSlots free, uint32_t cluster_ctas, Cycle turnover,
+                                        BeginOf&& begin_of) {
+  std::vector<ClusterLife> lives;
   for (size_t index = 0; index < durations.size(); ++index) {
     double start = 0;
     std::vector<FreeSlots::FreeSlot> taken(cluster_ctas);
@@ -121,9 +122,18 @@ Cycle time_of_waves(const std::vector<Cycle>& durations, std::span<const DemandP
           start + static_cast<double>(is_known ? profiles[index].ends[cta] : durations[index]);
       free.add(taken[cta]);
     }
-    last = std::max(last, static_cast<Cycle>(start) + durations[index]);
+    lives.push_back({.begin = start,
+                     .end = start + static_cast<double>(durations[index]),
+                     .place = taken.front().place / cluster_ctas});
   }
-  return last;
+  return lives;
+}
+
+/// When the last of them has ended.
+Cycle end_of(const std::vector<ClusterLife>& lives) {
+  double last = 0;
+  for (const ClusterLife& life : lives) last = std::max(last, life.end);
+  return static_cast<Cycle>(last);
 }
 
 /// When the first cluster of each place begins: one after the other.
@@ -158,6 +168,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
         "use fewer stages or smaller tiles, or raise the limit with "
         "cudaFuncAttributeMaxDynamicSharedMemorySize");
   const auto threads = static_cast<uint32_t>(c.block.volume());
+  cta_resources_ = device.cta_resources(kernel, threads, c.dynamic_shared_bytes);
   const Occupancy occupancy = device.occupancy(kernel, threads, c.dynamic_shared_bytes);
   ctas_per_sm_ = occupancy.ctas_per_sm;
   if (ctas_per_sm_ == 0)
@@ -193,8 +204,17 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   can_wait_ = c.may_wait && kernel.clusters_interact();
   livelock_threshold_ = device.settings().livelock_cycles;
   if (can_wait_) livelock_threshold_ = std::min(livelock_threshold_, kWaitingCycles);
+  begin_ = device.next_begin(*this);
+  const EarlierGrids* const earlier = c.is_dependent ? device.earlier_grids() : nullptr;
+  if (earlier != nullptr) {
+    begin_ = std::min(begin_, earlier->triggered);
+    previous_ends_ = earlier->complete - std::min(begin_, earlier->complete);
+    livelock_threshold_ += previous_ends_;
+  }
   if (const TimingTable* const times = device.settings().times())
-    share_time(*times, ctas_share_sms);
+    share_time(*times, ctas_share_sms, earlier);
+  else if (earlier != nullptr)
+    find_room(*earlier);
   if (c.cooperative) {
     workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");
     const auto size = static_cast<uint32_t>(kWorkspaceBytes);
@@ -204,19 +224,20 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   }
 }
 
-void Grid::share_time(const TimingTable& times, bool ctas_share_sms) {
+void Grid::share_time(const TimingTable& times, bool ctas_share_sms, const EarlierGrids* earlier) {
   const MachineDescription& machine = *device_.settings().machine;
   const uint32_t sms = device_.settings().sm_count;
   places_ = machine.fills_gpcs && !configuration_.in_clusters
                 ? places_by_gpc(machine, sms, clusters_.volume())
                 : places_of(machine, sms, static_cast<uint32_t>(configuration_.cluster.volume()));
-  for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
-    gpcs_.push_back(places_[slot % places_.size()].gpc);
   begins_ = first_wave_start_cycles(
       resident_clusters_, configuration_.in_clusters ? ctas_per_sm_ > 1 ? times.begin_crowded_cycles
                                                                         : times.begin_cluster_cycles
                           : ctas_per_sm_ > 1         ? times.begin_many_cycles
                                                      : times.begin_cycles);
+  if (earlier != nullptr) find_room(*earlier);
+  for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
+    gpcs_.push_back(places_[slot % places_.size()].gpc);
   in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_ &&
                             !ctas_share_sms);
   l2_ = std::make_unique<L2Launch>(times, *device_.l2_cache(),
@@ -353,12 +374,13 @@ void Grid::finish_cluster(Cluster& cluster, RunStatus status) {
   endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
   const std::lock_guard lock(ends_);
   warnings_[cluster.index()] = std::move(cluster.warnings().list());
+  if (status == RunStatus::finished) note_times(cluster);
 }
 
 void Grid::run_alone(LaunchResult& result) {
   next_cluster_ = clusters_.volume();
   if (running_.empty()) {
-    running_.push_back(std::make_unique<Cluster>(*this, 0, 0, 0));
+    running_.push_back(std::make_unique<Cluster>(*this, 0, 0, begin_of(0)));
   } else {
     running_.front()->resume();
   }
@@ -374,13 +396,14 @@ void Grid::run_alone(LaunchResult& result) {
     return;
   }
   finish_cluster(cluster, result.status);
-  result.cycles = result.alone_cycles = cluster.statistics().cycles;
+  result.cycles = result.alone_cycles = cluster.start() + cluster.statistics().cycles;
   result.warp_instructions = cluster.statistics().warp_instructions;
   if (is_stuck(result.status)) {
     stuck_ = std::move(running_.front());
   } else if (l2_ != nullptr) {
     l2_->finish(0, cluster.l2());
-    tensor_use_.add(cluster.demand().profile(result.cycles), 0);
+    tensor_use_.add(cluster.demand().profile(cluster.statistics().cycles),
+                    static_cast<double>(cluster.start()));
   }
   running_.clear();
 }
@@ -395,7 +418,10 @@ void Grid::run_independent(LaunchResult& result) {
   std::atomic<uint64_t> first_failed{count};  // clusters after it need not run
   std::exception_ptr fault;
   const auto run_one = [&](uint64_t index) {
-    auto cluster = std::make_unique<Cluster>(*this, index, index % resident_clusters_, 0);
+    const uint64_t slot = index % resident_clusters_;
+    // Only in a dependent launch does it matter for a cluster when it begins.
+    const Cycle start = previous_ends_ != 0 && slot == index ? begin_of(slot) : 0;
+    auto cluster = std::make_unique<Cluster>(*this, index, slot, start);
     std::exception_ptr own_fault;
     RunStatus status = RunStatus::fault;
     try {
@@ -430,9 +456,9 @@ void Grid::run_independent(LaunchResult& result) {
   const TimingTable* const times = device_.settings().times();
   const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
   const auto cluster_ctas = static_cast<uint32_t>(configuration_.cluster.volume());
-  result.alone_cycles =
-      time_of_waves(durations, profiles, resident_clusters_, FreeSlots(cluster_ctas, gpcs_),
-                    cluster_ctas, turnover, [&](uint64_t slot) { return begin_of(slot); });
+  lives_ = lives_in_waves(durations, profiles, resident_clusters_, FreeSlots(cluster_ctas, gpcs_),
+                          cluster_ctas, turnover, [&](uint64_t slot) { return begin_of(slot); });
+  result.alone_cycles = end_of(lives_);
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
 }
 

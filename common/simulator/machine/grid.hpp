@@ -14,6 +14,7 @@
 #include "common/simulator/clock/launch_time.hpp"
 #include "common/simulator/clock/tensor_clock.hpp"
 #include "common/simulator/isa/machine_description.hpp"
+#include "common/simulator/machine/earlier_grids.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/machine/settings.hpp"
@@ -38,6 +39,8 @@ struct LaunchConfiguration {
   /// A launch whose threads do nothing but read memory, which the host or another kernel may write,
   /// returns as RunStatus::waiting instead of being a livelock.
   bool may_wait = false;
+  /// It may begin before the launch in front of it has ended (programmatic dependent launch).
+  bool is_dependent = false;
 };
 
 class ClusterEndings;
@@ -96,6 +99,16 @@ class Grid {
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   /// Its number among the launches of the device, from 0.
   [[nodiscard]] uint64_t number() const { return number_; }
+  /// When the first CTAs may begin, by the device's clock; all other times of a launch count from
+  /// there.
+  [[nodiscard]] Cycle begin() const { return begin_; }
+  /// When griddepcontrol.wait returns in a cluster: 0 where the previous grid has ended by then. A
+  /// cluster that follows another one, which has waited, begins after that.
+  [[nodiscard]] Cycle previous_grid_ends(uint64_t cluster) const {
+    return cluster < resident_clusters_ || lockstep_ ? previous_ends_ : 0;
+  }
+  /// After a run that has finished: what it and those before it leave to a dependent launch.
+  [[nodiscard]] EarlierGrids leave(const EarlierGrids& before) const;
   /// What was asked for.
   [[nodiscard]] const LaunchConfiguration& configuration() const { return configuration_; }
   /// Along x, y and z.
@@ -154,12 +167,19 @@ class Grid {
   /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
   /// host thread.
   void finish_cluster(Cluster& cluster, RunStatus status);
+  /// A cluster has finished: keeps when.
+  void note_times(Cluster& cluster);
   /// With a timing model: where and when the places begin, and what they share.
-  void share_time(const TimingTable& times, bool ctas_share_sms);
+  /// `earlier`: of a dependent launch.
+  void share_time(const TimingTable& times, bool ctas_share_sms, const EarlierGrids* earlier);
   /// Finds what code_rate() gives.
   void find_code_rates(const TimingTable& times);
   /// When the first cluster of a place begins.
   [[nodiscard]] Cycle begin_of(uint64_t slot) const;
+  /// A dependent launch: finds when each place has room, and takes those first that have it first.
+  void find_room(const EarlierGrids& earlier);
+  /// The SM of a CTA of the cluster in a place.
+  [[nodiscard]] uint32_t sm_of(uint64_t slot, uint32_t rank) const;
   /// With a timing model: what clusters share.
   [[nodiscard]] LaunchCapacity capacity() const;
   /// What independent clusters took together, with a timing model.
@@ -177,6 +197,17 @@ class Grid {
   bool in_steps_ = false;  ///< with a timing model: clusters advance together
   bool can_wait_ = false;
   Cycle livelock_threshold_ = 0;
+  CtaResources cta_resources_;
+  Cycle begin_ = 0;
+  Cycle previous_ends_ = 0;  ///< of a dependent launch
+  /// Of a cluster that has ended, in its own time.
+  struct OwnTimes {
+    Cycle cycles = 0;              ///< until its end
+    std::vector<Cycle> triggered;  ///< by CTA: griddepcontrol.launch_dependents, or its end
+    std::vector<Cycle> ended;      ///< by CTA
+  };
+  std::vector<OwnTimes> own_times_;  ///< by cluster
+  std::vector<ClusterLife> lives_;   ///< likewise, in the launch's time
   uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
   std::vector<std::unique_ptr<SmUnitState>> sms_;   ///< outlives the clusters

@@ -122,6 +122,7 @@ Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {
       time = launch_time(profiles, resources, clock);
     }
   }
+  lives_ = std::move(time.lives);
   tensor_use_ = std::move(time.tensor_use);
   writing_cycles_ = time.writing;
   return time.cycles;

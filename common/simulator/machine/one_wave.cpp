@@ -108,7 +108,7 @@ class OneWave {
       if (grid_.l2()->is_pilot(index)) pilots.push_back(index);
     if (pilots.size() < 2 || pilots.size() == members_.size()) return false;
     grid_.l2()->begin_pilots();
-    run_round(pilots, kPilotCycles);
+    run_round(pilots, grid_.previous_ends_ + kPilotCycles);
     grid_.l2()->learn(states_of(pilots), first_pause());
     return true;
   }

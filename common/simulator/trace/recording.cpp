@@ -13,10 +13,9 @@ using enum FieldType;
 
 // In the order of the enumerations.
 constexpr const char* kWaits[] = {
-    "none",         "mbarrier",      "named_barrier", "cluster_barrier",
-    "warp_sync",    "reconvergence", "bulk_group",    "cp_async_group",
-    "wgmma_group",  "register_pool", "tcgen05_alloc", "tcgen05_wait",
-    "global_order", "sleep"};
+    "none",          "mbarrier",     "named_barrier",  "cluster_barrier", "warp_sync",
+    "reconvergence", "bulk_group",   "cp_async_group", "wgmma_group",     "register_pool",
+    "tcgen05_alloc", "tcgen05_wait", "previous_grid",  "global_order",    "sleep"};
 constexpr const char* kWakes[] = {"none", "event", "timeout"};
 constexpr const char* kSpaces[] = {"generic", "global", "const", "param",
                                    "local",   "shared", "shared"};

@@ -20,7 +20,7 @@ WAIT_PHRASES = {
     "bulk_group": "its bulk stores", "cp_async_group": "its cp.async copies",
     "wgmma_group": "its wgmma", "register_pool": "registers",
     "tcgen05_alloc": "tensor memory to allocate",
-    "tcgen05_wait": "its tensor memory accesses",
+    "tcgen05_wait": "its tensor memory accesses", "previous_grid": "the previous grid",
     "global_order": "global memory", "sleep": "sleep"}
 
 

@@ -1,5 +1,6 @@
 """The program of chapter 5 as its user sees it: program_test.py <program> [<unittest names>]."""
 
+import re
 import subprocess
 
 from program_testing import BAD_INPUT, GemmTest, field, main
@@ -65,6 +66,14 @@ class Schedules(GemmTest):
         # Fewer SMs than tiles: every ring goes around several times.
         for multiprocessors in (1, 3):
             self.expect_gemm(512, 640, 256, environment={"BW_SIM_SMS": str(multiprocessors)})
+
+    def test_a_dependent_launch_begins_earlier(self):
+        microseconds = {}
+        for launch in ("serial", "dependent"):
+            status, output = self.run_program({}, m=256, n=256, k=512, launches=3, launch=launch)
+            self.assertEqual(status, 0, output)
+            microseconds[launch] = float(re.search(r"time +([\d.]+) us", output).group(1))
+        self.assertLess(microseconds["dependent"], microseconds["serial"] - 0.1)
 
 
 class ConfigurationTest(GemmTest):
@@ -202,6 +211,8 @@ class BadInput(GemmTest):
         self.expect_refused("fp32", beta="1e300")
         self.expect_refused("normal|position-c", fill="ones")
         self.expect_refused("bf16|fp32", output="int8")
+        self.expect_refused("give 1 to 10000", launches=0)
+        self.expect_refused("dependent|serial", launch="later")
         self.expect_refused("isn't known", colour="red")
 
 

@@ -137,11 +137,15 @@ CUgraph_st* find_child(CUgraph_st& graph, cudaGraph_t wanted) {
 }
 
 /// The edges decide whether a kernel begins early, not the attribute that it was captured with.
-void set_early_start(KernelOperation& kernel, bool begins_early) {
+void set_early_start(KernelOperation& kernel, const CUgraphNode_st& node) {
+  const bool begins_early = node.begins_early();
   std::erase_if(kernel.attributes, [](const cudaLaunchAttribute& attribute) {
     return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization;
   });
   if (!begins_early) return;
+  kernel.has_full_edges = std::any_of(node.edges.begin(), node.edges.end(), [](const auto& edge) {
+    return edge.type != cudaGraphDependencyTypeProgrammatic;
+  });
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -243,7 +247,7 @@ cudaError_t launch_graph(Runtime& runtime, CUgraphExec_st& exec, cudaStream_t st
         recording->record = ++event->records;
     }
     if (auto* const kernel = std::get_if<KernelOperation>(&operation))
-      set_early_start(*kernel, step.node->begins_early());
+      set_early_start(*kernel, *step.node);
     const cudaError_t error = submit(runtime, "cudaGraphLaunch", stream, std::move(operation));
     if (error != cudaSuccess) return error;
   }

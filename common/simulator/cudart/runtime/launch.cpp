@@ -23,6 +23,7 @@ Dim3 extents(const dim3& d) { return {d.x, d.y, d.z}; }
 
 struct LaunchOptions {
   bool cooperative = false;
+  bool begins_early = false;        // programmatic dependent launch
   std::vector<cudaEvent_t> events;  // recorded when the kernel has ended
 };
 
@@ -32,6 +33,9 @@ cudaError_t read_attributes(const KernelOperation& operation, LaunchOptions& opt
     switch (attribute.id) {
       case cudaLaunchAttributeCooperative:
         options.cooperative = attribute.val.cooperative != 0;
+        break;
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        options.begins_early = attribute.val.programmaticStreamSerializationAllowed != 0;
         break;
       case cudaLaunchAttributeProgrammaticEvent:
         options.events.push_back(attribute.val.programmaticEvent.event);
@@ -84,6 +88,8 @@ LaunchResult begin(Runtime& runtime, const KernelOperation& operation,
   configuration.non_portable_cluster = function.non_portable_cluster;
   configuration.cooperative = options.cooperative;
   configuration.may_wait = true;
+  configuration.is_dependent = options.begins_early && !operation.has_full_edges &&
+                               runtime.last_launch_stream == operation.stream;
   std::vector<const void*> arguments;
   for (const ParameterLayout& parameter : kernel.parameters())
     arguments.push_back(operation.arguments.data() + parameter.offset_bytes);
@@ -128,6 +134,7 @@ cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
                                   : begin(runtime, operation, options);
   if (LaunchFile* const file = LaunchFile::instance()) file->end_launch(result);
   operation.waiting = result.status == RunStatus::waiting ? result.stuck : nullptr;
+  runtime.last_launch_stream = operation.waiting != nullptr ? nullptr : operation.stream;
   if (operation.waiting != nullptr) return cudaSuccess;
   explained(result);
   for (const cudaEvent_t event : options.events) {

@@ -206,6 +206,7 @@ void LaunchFile::begin_launch(const Kernel& kernel, const LaunchConfiguration& c
            .add("dynamic_shared_limit", configuration.dynamic_shared_limit_bytes)
            .add("non_portable_cluster", configuration.non_portable_cluster)
            .add("cooperative", configuration.cooperative)
+           .add("is_dependent", configuration.is_dependent)
            .add("arguments", number)
            .object());
 }

@@ -17,7 +17,8 @@
 ///     idle      the host waited for the device;       time  the device took a timestamp
 ///     launch    `module` (its number), `kernel`, `grid`, `block`, `cluster`, `in_clusters`,
 ///               `dynamic_shared_bytes`, `dynamic_shared_limit`, `non_portable_cluster`,
-///               `cooperative`, `arguments` (a block)
+///               `cooperative`, `is_dependent` (it may overlap with the launch before it),
+///               `arguments` (a block)
 ///     end       of the launch: `cycles`, `instructions`, `clusters`, `memory` (a list of
 ///     `address`,
 ///               `bytes` and `hash`). A launch that ends with an error has a report instead

@@ -86,6 +86,9 @@ void CopyOperation::stage(Runtime& runtime) {
 }
 
 Outcome perform(Runtime& runtime, Operation& operation) {
+  const bool keeps_last = std::holds_alternative<KernelOperation>(operation) ||
+                          std::holds_alternative<WaitOperation>(operation);
+  if (!keeps_last) runtime.last_launch_stream = nullptr;
   return std::visit([&](auto& one) { return run(runtime, one); }, operation);
 }
 

@@ -23,13 +23,16 @@ namespace bw::sim::cudart {
 
 /// A kernel with its configuration and its arguments.
 struct KernelOperation {
-  Function* function = nullptr;                        ///< its function in the module
-  dim3 grid{0, 0, 0};                                  ///< the launch
-  dim3 block{0, 0, 0};                                 ///< in threads
-  size_t dynamic_shared_bytes = 0;                     ///< of each CTA
-  std::vector<cudaLaunchAttribute> attributes;         ///< of the launch
-  std::vector<std::byte> arguments;                    ///< in the layout of the kernel's parameters
-  std::shared_ptr<Grid> waiting;                       ///< a launch that has begun and waits
+  Function* function = nullptr;                 ///< its function in the module
+  dim3 grid{0, 0, 0};                           ///< the launch
+  dim3 block{0, 0, 0};                          ///< in threads
+  size_t dynamic_shared_bytes = 0;              ///< of each CTA
+  std::vector<cudaLaunchAttribute> attributes;  ///< of the launch
+  std::vector<std::byte> arguments;             ///< in the layout of the kernel's parameters
+  std::shared_ptr<Grid> waiting;                ///< a launch that has begun and waits
+  const void* stream = nullptr;                 ///< the record of its stream
+  /// A graph's node of which some edges are not programmatic: it begins after all before it.
+  bool has_full_edges = false;
   std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 };
 

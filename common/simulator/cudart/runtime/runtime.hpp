@@ -146,6 +146,8 @@ class Runtime {
 
   /// An error that ends the use of the device (cudaErrorLaunchFailure, ...), or cudaSuccess.
   cudaError_t sticky_error = cudaSuccess;
+  /// The record of the stream of the last launch, if no operation of any stream has followed it.
+  const void* last_launch_stream = nullptr;
 
  private:
   Runtime();

@@ -168,6 +168,7 @@ cudaError_t submit(Runtime& runtime, const char* api, cudaStream_t handle, Opera
   if (stream->capture != nullptr) return capture_operation(api, *stream, std::move(operation));
   if (const cudaError_t error = refuse_legacy_in_capture(api, *stream); error != cudaSuccess)
     return error;
+  if (auto* const kernel = std::get_if<KernelOperation>(&operation)) kernel->stream = stream;
   note_submission(runtime, *stream, operation);
   const uint64_t order = work().next_order++;
   if (may_run(*stream, order) && !is_held_back(runtime, operation)) {

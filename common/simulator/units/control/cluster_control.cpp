@@ -88,24 +88,37 @@ void bind_getctarank(Binder& binder) {
   binder.out.execute = getctarank;
 }
 
-/// Launches run one after the other here, so the grid that this one depends on is complete, and
-/// nothing waits for this one's signal.
-template <OrderEvent::Operation operation>
-Flow depend_on_grid(Strand& strand, const Instruction& instruction, LaneMask active) {
+void notify_grid(OrderEvent::Operation operation, Strand& strand, const Instruction& instruction,
+                 LaneMask active) {
   if (strand.cluster->observed(EventKind::order))
     strand.cluster->notify(&Observer::on_order,
                            OrderEvent{.operation = operation,
                                       .origin = strand.origin(instruction, active),
                                       .cycle = strand.time});
+}
+
+/// The grid before this one has been executed to its end, but in simulated time it may still run.
+Flow wait_for_grid(Strand& strand, const Instruction& instruction, LaneMask active) {
+  Cluster& cluster = *strand.cluster;
+  const Cycle until = cluster.grid().previous_grid_ends(cluster.index());
+  if (!strand.resumed() && strand.time < until) {
+    cluster.at(until, [&cluster, waiting = &strand](Cycle now) { cluster.wake(*waiting, now); });
+    return strand.block(WaitKind::previous_grid, 0, 0);
+  }
+  notify_grid(OrderEvent::Operation::grid_wait, strand, instruction, active);
+  return Flow::next;
+}
+
+Flow launch_dependents(Strand& strand, const Instruction& instruction, LaneMask active) {
+  Cta& cta = *strand.cta;
+  cta.triggered = std::min(cta.triggered, strand.time);
+  notify_grid(OrderEvent::Operation::grid_launch_dependents, strand, instruction, active);
   return Flow::next;
 }
 
 void bind_griddepcontrol(Binder& binder) {
-  using Operation = OrderEvent::Operation;
   binder.expect_count(0, 0);
-  binder.out.execute = binder.modifiers.get("action") == "wait"
-                           ? depend_on_grid<Operation::grid_wait>
-                           : depend_on_grid<Operation::grid_launch_dependents>;
+  binder.out.execute = binder.modifiers.get("action") == "wait" ? wait_for_grid : launch_dependents;
 }
 
 constexpr int64_t kLeastRegisters = 24;

@@ -95,7 +95,8 @@ uint64_t nanoseconds(const Strand& strand, int) {
   const auto ctas = static_cast<double>(configuration(strand).grid.volume());
   const double delay = strand.cluster->costs().clock_delay(strand.cluster->demand(), strand.time,
                                                            std::min(1.0, ctas / settings.sm_count));
-  return static_cast<uint64_t>(settings.nanoseconds_of(static_cast<double>(strand.time) + delay));
+  const Cycle now = strand.cluster->grid().begin() + strand.time;
+  return static_cast<uint64_t>(settings.nanoseconds_of(static_cast<double>(now) + delay));
 }
 uint64_t nanoseconds_high(const Strand& strand, int lane) {
   return nanoseconds(strand, lane) >> 32;
