@@ -1,6 +1,8 @@
 #include "common/simulator/ptx/pending_reads.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <unordered_set>
 
 #include "common/simulator/ptx/flow_graph.hpp"
@@ -14,6 +16,11 @@ using Registers = std::unordered_set<uint32_t>;
 /// The registers pending after an instruction, from those pending before it.
 void step(const Instruction& instruction, Registers& pending) {
   if (ends_asynchronous_writes(instruction)) pending.clear();
+  if (!instruction.has_guard && copies_register(instruction) &&
+      pending.contains(instruction.operands[1].reg)) {
+    pending.insert(instruction.operands[0].reg);
+    return;
+  }
   const bool issues = writes_asynchronously(instruction);
   if (pending.empty() && !issues) return;
   visit_written_registers(instruction, [&](uint32_t reg) {
@@ -25,6 +32,14 @@ void step(const Instruction& instruction, Registers& pending) {
 }
 
 }  // namespace
+
+bool copies_register(const Instruction& instruction) {
+  constexpr std::string_view kCopies[] = {"mov.b32", "mov.u32", "mov.s32", "mov.f32"};
+  return std::find(std::begin(kCopies), std::end(kCopies), instruction.opcode) !=
+             std::end(kCopies) &&
+         instruction.operands[0].kind == Operand::Kind::reg &&
+         instruction.operands[1].kind == Operand::Kind::reg;
+}
 
 std::vector<PendingRead> reads_of_pending_registers(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;
