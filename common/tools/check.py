@@ -189,14 +189,13 @@ def _failed_run(exercise, own, run, seed, result):
     if report and report.is_of_old_program:
         raise WorkbookError(f"The program {run.program} was built from sources other than the"
                             " current ones. Build it again: `./workbook check` does.")
-    shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
     wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
     place = _first_place(exercise, own)
     if report and report.reader_line:
         place = _place(exercise, own, report.reader_line)
     elif line:
         place = _place(exercise, own, line)
-    return _verdict(exercise, FAILED, found=reports.found(result, report, run.expect, shown),
+    return _verdict(exercise, FAILED, found=reports.found(result, report, run.expect, _shown(run, seed)),
                     **_explained(wrong, own),
                     rule=(report.rule if report and report.rule else exercise.idea),
                     limit=result.limit or ("cycles" if report and report.is_of_cycles else ""),
@@ -236,7 +235,8 @@ def _explained(wrong, own):
 
 def _over_budget(exercise, own, figures):
     """The verdict for a run that takes more than is allowed, or None."""
-    for run, _, result, reference in figures:
+    for one in figures:
+        run, _, result, reference = one
         yours, solutions = result.measured_cycles, reference.measured_cycles
         if not yours or not solutions:
             raise GraderError(f"The simulator counted no cycles in a run of {run.program}.",
@@ -244,11 +244,12 @@ def _over_budget(exercise, own, figures):
         if yours <= solutions * exercise.budget.at_most:
             continue
         wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
-        figure = _figures(exercise, yours, solutions)
+        rows = _figures(exercise, one)
+        figure = dict(rows)
         place = _place(exercise, own, line) if line else _first_place(exercise, own)
-        return _verdict(exercise, FAILED, figures=figure, place=place,
-                        found=f"The result is right, but it takes {figure[0][1]}; at most "
-                        f"{figure[1][1]} are allowed ({exercise.budget.at_most:g} times the "
+        return _verdict(exercise, FAILED, figures=rows, place=place,
+                        found=f"The result is right, but it takes {figure['yours']}; at most "
+                        f"{figure['allowed']} are allowed ({exercise.budget.at_most:g} times the "
                         "solution's own).", **_explained(wrong, own))
     return None
 
@@ -261,18 +262,28 @@ def _is_starter(exercise, own):
 
 
 def _worst_figures(exercise, figures):
-    if not figures:
-        return ()
-    pairs = [(result.measured_cycles, reference.measured_cycles)
-             for _, _, result, reference in figures]
-    return _figures(exercise, *max(pairs, key=lambda pair: pair[0] / max(pair[1], 1e-9)))
+    def ratio(one):
+        _, _, result, reference = one
+        return result.measured_cycles / max(reference.measured_cycles, 1e-9)
+    return _figures(exercise, max(figures, key=ratio)) if figures else ()
 
 
-def _figures(exercise, yours, solutions):
+def _figures(exercise, one):
+    """The rows of a verdict that compare cycles. A program's own figure leaves the launch out, and an
+    exercise may have several runs, so the first row says what was counted."""
+    run, seed, result, reference = one
+
     def text(value):
         return f"{value:,.0f} cycles"
-    return (("yours", text(yours)), ("allowed", text(solutions * exercise.budget.at_most)),
-            ("the solution's", text(solutions)))
+    return (("counted", f"the whole launch in {_shown(run, seed)}"),
+            ("yours", text(result.measured_cycles)),
+            ("allowed", text(reference.measured_cycles * exercise.budget.at_most)),
+            ("the solution's", text(reference.measured_cycles)))
+
+
+def _shown(run, seed):
+    """A run, as messages name it."""
+    return " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
 
 
 def _place(exercise, own, line):
