@@ -1,5 +1,6 @@
 """The simulator as a WebAssembly module: what its build takes, and where it is. Pages run it."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -62,14 +63,21 @@ def ensure(root, console, tools):
                                     details="\n".join(output.splitlines()[-15:]))
 
 
+def recorded(root):
+    """What labs.json says of the recorded runs, if pages can run them: the module and the launches are
+    there. Otherwise None."""
+    index = build.SIM.folder(Path(root)) / "browser/labs.json"
+    if not is_built(root) or not index.is_file():
+        return None
+    return json.loads(index.read_text(encoding="utf-8"))
+
+
 def copy_for_site(root, target):
-    """Copies the module and the labs' launches into a folder of the site, as far as they were made;
-    returns whether both are there."""
+    """Copies the module and the labs' launches into a folder of the site, as far as they were made."""
     launches = build.SIM.folder(Path(root)) / "browser"
     files = [folder(root) / name for name in MODULE]
-    files += [launches / "timeline.html", *launches.glob("*.json"), *launches.glob("*.launches.gz")]
+    files += [launches / "timeline_page.txt", *launches.glob("*.json"), *launches.glob("*.gz")]
     target.mkdir(parents=True, exist_ok=True)
     for file in files:
         if file.is_file():
             shutil.copyfile(file, target / file.name)
-    return is_built(root) and (launches / "labs.json").is_file()

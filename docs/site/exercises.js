@@ -2,9 +2,9 @@
 "use strict";
 
 (() => {
-  const {byId, make, number, Engine, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
+  const {byId, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
   const {PASSED, check, keysOf, noProgress, readProgress, writeProgress, stateOf, hintsOf, change, remember, merged} = bwMarking;
-  const FOLDER = "simulator/", KEY = "bw-progress", ANSWERS = "bw-answers", LEVELS = 3;
+  const KEY = "bw-progress", ANSWERS = "bw-answers", LEVELS = 3;
   let rules = null, exercises = [], exercise = null, progress = null, given = {};
   const engine = new Engine((text) => { byId("state").textContent = text; }, (made) => showTimeline(byId("timeline"), made));
 
@@ -163,8 +163,8 @@
     byId("run").disabled = true;
     byId("stop").disabled = false;
     try {
-      const bytes = await fetchLaunches(FOLDER + byId("program").value);
-      const {result} = await engine.run({task: "replay", bytes, settings: {}, lines: {}, title: `Timeline of ${byId("program").selectedOptions[0].textContent}`});
+      const file = await fetchLaunches(byId("program").value);
+      const {result} = await engine.run({task: "replay", file, settings: {}, lines: {}, title: `Timeline of ${byId("program").selectedOptions[0].textContent}`});
       const sentences = result.launches.filter(({got}) => got.status !== "finished" || got.cycles !== 0).map(({kernel, got}) =>
         got.status === "finished" ? `${kernel}: ${number(got.cycles)} cycles` : `${kernel}: stopped with a report`);
       byId("outcome").replaceChildren(make("ul", {}, ...sentences.map((text) => make("li", {}, text))), ...result.differences.map((text) => make("p", {class: "error"}, text)));
@@ -208,9 +208,7 @@
   }
 
   async function begin() {
-    const answer = await fetch(`${FOLDER}exercises.json`);
-    if (!answer.ok) throw new Error(`exercises.json: ${answer.status}`);
-    ({rules, exercises} = await answer.json());
+    ({rules, exercises} = await fetchJson("exercises.json"));
     loadProgress();
     list();
     chooseLinked();

@@ -7,22 +7,39 @@
   const MAGIC = "BWLNC001", HEAD_BYTES = 16;
   const EVENTS = "/events", STATISTICS = "/statistics", RECORDING = "/recording";
 
-  // {blocks: [Uint8Array], steps: [object]} of a file's bytes. Throws an Error that says what is wrong with it.
-  function readLaunches(bytes) {
+  // The parts [tag, Uint8Array] of a file's bytes. Throws an Error that says what is wrong with it.
+  function* partsOf(bytes) {
     const text = new TextDecoder();
     if (text.decode(bytes.subarray(0, 8)) !== MAGIC) throw new Error("This is not a file of launches: it does not begin with BWLNC001.");
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const blocks = [], steps = [];
     for (let at = MAGIC.length; at < bytes.length;) {
       const size = at + HEAD_BYTES <= bytes.length ? view.getUint32(at + 8, true) + view.getUint32(at + 12, true) * 2 ** 32 : Infinity;
       if (at + HEAD_BYTES + size > bytes.length) throw new Error(`The file of launches ends within a part, at byte ${bytes.length}.`);
-      const content = bytes.subarray(at + HEAD_BYTES, at + HEAD_BYTES + size);
-      const tag = text.decode(bytes.subarray(at, at + 4));
-      if (tag === "data") blocks.push(content);
-      if (tag === "step") steps.push(JSON.parse(text.decode(content)));
+      yield [text.decode(bytes.subarray(at, at + 4)), bytes.subarray(at + HEAD_BYTES, at + HEAD_BYTES + size)];
       at += HEAD_BYTES + size;
     }
-    return {blocks, steps};
+  }
+
+  // {blocks: [Uint8Array], steps: [object]} of a file's bytes. Blocks that the file only names are files of their own
+  // (common/tools/site/shared_blocks.py): fetchFile(name) promises the bytes of one, and `parents` says of which other block
+  // it is the difference.
+  async function readLaunches(bytes, parents, fetchFile) {
+    const text = new TextDecoder(), blocks = [], steps = [], known = new Map();
+    const load = (name) => {
+      if (!known.has(name)) known.set(name, join(name));
+      return known.get(name);
+    };
+    const join = async (name) => {
+      const [block, parent] = await Promise.all([fetchFile(name), parents[name] ? load(parents[name]) : []]);
+      for (let at = 0; at < parent.length; ++at) block[at] += parent[at];
+      return block;
+    };
+    for (const [tag, content] of partsOf(bytes)) {
+      if (tag === "data") blocks.push(content);
+      if (tag === "name") blocks.push(load(text.decode(content)));
+      if (tag === "step") steps.push(JSON.parse(text.decode(content)));
+    }
+    return {blocks: await Promise.all(blocks), steps};
   }
 
   // A report is thrown as this; `reports` holds what the simulator said.

@@ -2,6 +2,8 @@
 "use strict";
 
 const bwPage = (() => {
+  const folder = document.currentScript.src.replace(/[^/]*$/, "");  // of the scripts: the pages are in several folders
+  const files = `${folder}simulator/`;
   const byId = (id) => document.getElementById(id);
   const number = (value) => Number(value).toLocaleString("en");
 
@@ -13,14 +15,22 @@ const bwPage = (() => {
     return made;
   }
 
+  const READY = "The simulator is ready.";
+
   // The simulator in its worker. `onState(text)` is told of what it does, onTimeline({html, problem}) of the timeline that
   // follows a run. run(task) gives a promise; stop() ends whatever runs.
   class Engine {
     constructor(onState, onTimeline = () => {}) {
+      this.pending = null;
+      this.isReady = false;
+      this.tell(onState, onTimeline);
+      this.start();
+    }
+    // Another part of the page is told from now on.
+    tell(onState, onTimeline) {
       this.onState = onState;
       this.onTimeline = onTimeline;
-      this.pending = null;
-      this.start();
+      if (this.isReady) onState(READY);
     }
     start() {
       if (location.protocol === "file:") {
@@ -28,18 +38,24 @@ const bwPage = (() => {
         return;
       }
       this.onState("The simulator is loading …");
-      this.worker = new Worker("simulator_worker.js");
+      this.worker = new Worker(`${folder}simulator_worker.js`);
       this.worker.onmessage = ({data}) => this.take(data);
       this.worker.onerror = () => this.take({what: "failed", ended: true, text: "The simulator's files are not there: this site was built without them (see the end of this page)."});
     }
     take(data) {
-      if (data.what === "ready") return this.onState("The simulator is ready.");
-      if (data.what === "timeline") return this.pending ? undefined : this.onTimeline(data);  // not of a run before
+      if (data.what === "ready") {
+        this.isReady = true;
+        return this.onState(READY);
+      }
+      if (data.what === "timeline") return this.pending ? undefined : this.onRunsTimeline(data);  // not of a run before
       const {pending} = this;
       this.pending = null;
       if (data.what === "failed") {
         this.onState(data.text);
-        if (data.ended && pending) this.start();
+        if (data.ended && pending) {
+          this.isReady = false;
+          this.start();
+        }
         if (pending) pending.fail(new Error(data.text));
         return;
       }
@@ -50,6 +66,7 @@ const bwPage = (() => {
       if (!this.worker) return Promise.reject(new Error("The simulator is not available."));
       if (this.pending) return Promise.reject(new Error("Another run has not ended yet."));
       this.onState("Running …");
+      this.onRunsTimeline = this.onTimeline;
       return new Promise((done, fail) => {
         this.pending = {done, fail};
         this.worker.postMessage(task);
@@ -58,6 +75,7 @@ const bwPage = (() => {
     stop() {
       if (!this.pending) return;
       this.worker.terminate();
+      this.isReady = false;
       const {pending} = this;
       this.pending = null;
       this.start();
@@ -65,12 +83,24 @@ const bwPage = (() => {
     }
   }
 
-  // The bytes of a file of launches. Throws an Error if it is not there.
-  async function fetchLaunches(address) {
-    const answer = await fetch(address);
-    if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
-    const unpacked = new Response(answer.body.pipeThrough(new DecompressionStream("gzip")));
+  // Files that were made with the site, from next to the module. Throws an Error if one is not there.
+  async function fetchFile(name) {
+    const answer = await fetch(files + name);
+    if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
+    return answer;
+  }
+  const fetchJson = async (name) => (await fetchFile(name)).json();
+  // The bytes of a compressed file. (Some servers have it decompressed on the way.)
+  async function fetchBytes(name) {
+    const bytes = new Uint8Array(await (await fetchFile(name)).arrayBuffer());
+    if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+    const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
     return new Uint8Array(await unpacked.arrayBuffer());
+  }
+  // A run's launches with their blocks, as simulator.js takes them.
+  async function fetchLaunches(name) {
+    const [bytes, parents] = await Promise.all([fetchBytes(name), fetchJson("blocks.json")]);
+    return bwSimulator.readLaunches(bytes, parents, (block) => fetchBytes(`${block}.block.gz`));
   }
 
   function showReports(place, reports) {
@@ -78,7 +108,7 @@ const bwPage = (() => {
     if (reports.length === 0) place.append(make("p", {}, "No report: the simulator has nothing to complain about."));
     for (const report of reports) {
       const box = make("div", {class: "panel"});
-      const link = make("a", {href: `../codes/${report.code}.html`}, `${report.code}: ${report.title}`);
+      const link = make("a", {href: `${folder}../codes/${report.code}.html`}, `${report.code}: ${report.title}`);
       box.append(make("p", {class: report.severity === "warning" ? "" : "error"}, link), make("pre", {class: "bw-report"}, report.shown));
       place.append(box);
     }
@@ -111,7 +141,7 @@ const bwPage = (() => {
                          make("td", {}, number(Math.round(warp.cycles / Math.max(1, warp.warps)))), make("td", {}, texts.join("; "))));
       }
       const head = make("thead", {}, make("tr", {}, ...["CTA", "warp", "cycles", "what limits it: the three largest parts of its time"].map((text) => make("th", {}, text))));
-      place.append(make("h3", {}, launch.kernel), make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": `times of the warps of ${launch.kernel}`}, make("table", {}, head, body)));
+      place.append(make("p", {}, make("strong", {}, launch.kernel)), make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": `times of the warps of ${launch.kernel}`}, make("table", {}, head, body)));
     }
   }
 
@@ -136,5 +166,5 @@ const bwPage = (() => {
     place.replaceChildren(frame);
   }
 
-  return {byId, make, number, Engine, fetchLaunches, showReports, showTimes, showTimeline};
+  return {folder, byId, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline};
 })();

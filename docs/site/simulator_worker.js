@@ -5,7 +5,7 @@ importScripts("simulator.js", "timeline_recording.js", "timeline_model.js", "tim
               "simulator/blackwell_simulator.js");
 
 (() => {
-  const {Simulator, Refused, readLaunches, replay} = bwSimulator;
+  const {Simulator, Refused, replay} = bwSimulator;
   let simulator = null, printed = [], sources = {}, timeline = null;
 
   async function start() {
@@ -30,8 +30,8 @@ importScripts("simulator.js", "timeline_recording.js", "timeline_model.js", "tim
   // The page that `./workbook timeline` writes, of a recording: a text, empty where nothing took time.
   async function timelineOf(recording, title) {
     if (timeline === null) {
-      const [rules, template] = await Promise.all(["timeline.json", "timeline.html"].map((name) => fetch(`simulator/${name}`)));
-      if (!rules.ok || !template.ok) throw new Error("timeline.json or timeline.html is not there");
+      const [rules, template] = await Promise.all(["timeline.json", "timeline_page.txt"].map((name) => fetch(`simulator/${name}`)));
+      if (!rules.ok || !template.ok) throw new Error("timeline.json or timeline_page.txt is not there");
       timeline = {rules: await rules.json(), template: await template.text()};
     }
     const made = bwTimeline.timelineOf(recording, title, timeline.rules, sources);
@@ -60,8 +60,8 @@ importScripts("simulator.js", "timeline_recording.js", "timeline_model.js", "tim
   }
 
   const tasks = {
-    replay: ({bytes, settings, lines}) =>
-      replay(simulator, readLaunches(bytes), {settings, edit: without(lines), recording: true, statistics: true}),
+    replay: ({file, settings, lines}) =>
+      replay(simulator, file, {settings, edit: without(lines), recording: true, statistics: true}),
     // {machine, kernels} of a module.
     inspect: ({ptx}) => {
       const {machine} = simulator.open("", ptx, {});

@@ -5,7 +5,6 @@
 (() => {
   const T = globalThis.bwTimeline = globalThis.bwTimeline || {};
   const RUN = "run";
-  const COPY_LANES = [["load", "TMA loads"], ["store", "TMA stores"], ["reduce", "TMA reductions"], ["shared", "copies to other CTAs"]];
   const PHASES = ["phase", "odd"];  // of a lone barrier
 
   // Texts that are told once and referred to by number.
@@ -22,7 +21,7 @@
   }
 
   // -- names --------------------------------------------------------------------------------------
-  function namesOf(model, rules) {
+  function namesOf(model) {
     const ringOf = (barrier) => {
       const offset = model.barriers[barrier].barrier_offset;
       for (const ring of model.rings)
@@ -39,10 +38,10 @@
       return family(barrier) + (found && found.ring.stages > 1 ? ` ${found.stage}` : "");
     };
     const reasonOf = (segment) => {
-      if (segment.kind === "data") return rules.words.data;
+      if (segment.kind === "data") return T.rules.words.data;
       if (segment.barrier !== null) return family(segment.barrier);
       if (segment.reason === "named_barrier") return segment.object ? `barrier ${segment.object}` : "__syncthreads";
-      return rules.words.waits[segment.reason] || segment.reason;
+      return T.rules.words.waits[segment.reason] || segment.reason;
     };
     return {barrierName, reasonOf};
   }
@@ -118,7 +117,7 @@
       lanes.push({kind: "role", label: role.name, detail: warpsOf(role.warps), names: role.warps.map((warp) => `warp ${warp}`),
         tracks: role.warps.map((warp) => warpTrack(model, cta.warps.get(warp), names))});
     }
-    for (const [direction, label] of COPY_LANES) {
+    for (const [direction, label] of Object.entries(T.rules.words.copies)) {
       const copies = cta.copies.filter((copy) => copy.direction === direction);
       if (!copies.length) continue;
       const tracks = packed(copies.map((copy) => copyMark(model, copy, names)));
@@ -218,10 +217,11 @@
   // {known, blocks}: what the timeline's page takes, of the last launch of a recording that took time. `rules` and
   // `files` are timeline.json and sources.json.
   function timelineOf(bytes, title, rules, files) {
+    T.rules = rules;
     const launches = T.readRecording(bytes);
     if (launches.length === 0) return null;
     const launch = T.chosen(launches), sources = sourcesOf(files);
-    const models = T.build(launch, sources, rules), namesByModel = models.map((model) => namesOf(model, rules));
+    const models = T.build(launch, sources), namesByModel = models.map((model) => namesOf(model));
     const places = placesOf(launch, sources), texts = new Table(), ctas = [], blocks = [], profiles = [];
     models.forEach((model, at) => {
       const measured = T.measure(model, namesByModel[at].reasonOf);

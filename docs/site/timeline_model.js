@@ -5,10 +5,6 @@
 (() => {
   const T = globalThis.bwTimeline = globalThis.bwTimeline || {};
   const RUN = "run", WAIT = "wait", DATA = "data";
-  const MARGIN = 20, WARPGROUP = 4, LONGEST_RETRY = 100, NAMING_SHARE = 0.005;
-  const STUCK = ["deadlock", "livelock", "cycle_limit"], INNER_WAITS = ["reconvergence", "warp_sync"];
-  const SET_UP = /init|prefetch|elect_one|^__/;
-  const WORKBOOK = /(?:^|\/)(?:(?:solutions|chapters)\/\d\d_\w+|common\/device)\//;
 
   // The items of a list by a key, in the order of their first.
   function grouped(items, keyOf) {
@@ -38,7 +34,7 @@
   const signallingUnit = (opcode) => opcode.startsWith("tcgen05.commit") ? "mma" : opcode.includes("async.bulk") ? "copy" : "warp";
 
   // -- a warp's life ------------------------------------------------------------------------------
-  const isInner = (wait) => INNER_WAITS.includes(wait.reason);
+  const isInner = (wait) => T.rules.inner_waits.includes(wait.reason);
 
   function merged(runs) {
     const stretches = [];
@@ -99,7 +95,7 @@
     const kept = [];
     for (const segment of segments) {
       const [wait, run] = kept.slice(-2);
-      if (run && wait.timedOut && run.kind === RUN && lengthOf(run, 0) <= LONGEST_RETRY && segment.kind === WAIT
+      if (run && wait.timedOut && run.kind === RUN && lengthOf(run, 0) <= T.rules.longest_retry && segment.kind === WAIT
           && segment.barrier === wait.barrier && segment.phase === wait.phase) {
         kept.pop();
         wait.parts = [...wait.parts, ...run.parts];
@@ -163,7 +159,7 @@
         return at < 0 || done[at].cycle < segment.begin ? null : completion(done[at].cycle, "warp", done[at]);
       }
       if (segment.reason === "wgmma_group") {
-        const mmas = model.ctas[event.rank].mmas.filter((mma) => Math.floor(mma.warp / WARPGROUP) === Math.floor(event.warp / WARPGROUP)
+        const mmas = model.ctas[event.rank].mmas.filter((mma) => Math.floor(mma.warp / T.rules.warpgroup) === Math.floor(event.warp / T.rules.warpgroup)
           && segment.begin <= mma.end && mma.end <= event.cycle);
         if (mmas.length) return completion(mmas[mmas.length - 1].end, "mma", {...mmas[mmas.length - 1], rank: event.rank});
       }
@@ -215,7 +211,7 @@
     const functions = [...place.stack].reverse().map((frame) => frame.function).slice(1);
     return functions.map((_, depth) => functions.slice(0, depth + 1).join(SEPARATOR));
   }
-  function roleNames(cta, model, rules) {
+  function roleNames(cta, model) {
     const weights = new Map();
     for (const [warp, segments] of cta.warps) {
       const mine = new Map();
@@ -226,11 +222,11 @@
         }
       weights.set(warp, mine);
     }
-    return new Map([...weights.keys()].map((warp) => [warp, roleName(warp, weights, cta, model, rules)]));
+    return new Map([...weights.keys()].map((warp) => [warp, roleName(warp, weights, cta, model)]));
   }
   const isIn = (weights, path) => (weights.get(path) || 0) > 2;
 
-  function roleName(warp, weights, cta, model, rules) {
+  function roleName(warp, weights, cta, model) {
     const mine = weights.get(warp), segments = cta.warps.get(warp);
     const total = segments.reduce((sum, segment) => sum + lengthOf(segment, cta.end), 0) || 1;
     const others = [...weights.keys()].filter((other) => other !== warp).map((other) => weights.get(other));
@@ -239,20 +235,20 @@
       const names = path.split(SEPARATOR), last = names[names.length - 1], outer = names.slice(0, -1).join(SEPARATOR);
       const shared = others.length > 0 && others.every((other) => isIn(other, path));
       const outerShared = names.length === 1 || others.every((other) => isIn(other, outer));
-      if (shared || !outerShared || weight < NAMING_SHARE * total || !last || SET_UP.test(last)) continue;
+      if (shared || !outerShared || weight < T.rules.naming_share * total || !last || new RegExp(T.rules.set_up).test(last)) continue;
       if (best === null || weight > mine.get(best)) best = path;
     }
     if (best === null) return behaviour(warp, cta);
     const names = best.split(SEPARATOR), parts = names[names.length - 1].split("::");
     const name = parts[parts.length - 1] === "run" ? parts.slice(-2).join("::") : parts[parts.length - 1];
-    return isTheWorkbooks(names, segments, model.places) && rules.roles[name] || name;
+    return isTheWorkbooks(names, segments, model.places) && T.rules.roles[name] || name;
   }
   function isTheWorkbooks(path, segments, places) {
     for (const segment of segments)
       for (const instruction of new Set([...segment.parts.map((part) => part[3]), segment.instruction])) {
         const frames = places.has(instruction) ? [...places.get(instruction).stack].reverse().slice(1) : [];
         if (frames.length >= path.length && path.every((name, depth) => frames[depth].function === name))
-          return WORKBOOK.test(frames[path.length - 1].path);
+          return new RegExp(T.rules.workbook).test(frames[path.length - 1].path);
       }
     return false;
   }
@@ -262,20 +258,20 @@
     if (cta.tensorMemory.has(warp)) return "epilogue";
     return cta.copies.some((copy) => copy.warp === warp) ? "store" : "threads";
   }
-  function nameRoles(model, rules) {
+  function nameRoles(model) {
     for (const cta of model.ctas) {
-      const names = roleNames(cta, model, rules);
+      const names = roleNames(cta, model);
       const groups = grouped([...cta.warps.keys()].sort((a, b) => a - b), (warp) => names.get(warp));
       cta.roles = [...groups].map(([name, warps]) => ({name, warps}));
     }
   }
 
   // -- the model ----------------------------------------------------------------------------------
-  function buildCluster(launch, cluster, sources, rules) {
+  function buildCluster(launch, cluster, sources) {
     const {events} = cluster, status = T.statusOf(launch);
     const begin = events.length ? events[0].cycle : 0;
     let end = events.reduce((most, event) => Math.max(most, event.until === undefined ? event.cycle : event.until, event.completes || 0), 0);
-    if (STUCK.includes(status)) end += Math.max(1, Math.floor((end - begin) / MARGIN));  // so that waits which never end are seen
+    if (T.rules.stuck.includes(status)) end += Math.max(1, Math.floor((end - begin) / T.rules.margin));  // so that waits which never end are seen
     const ctas = cluster.ctas.map((index, rank) => ({rank, index, begin, end, roles: [], warps: new Map(), copies: [], mmas: [], stages: [], tensorMemory: new Set()}));
     const model = {index: cluster.index, begin, end, ctas, barriers: cluster.barriers, rings: [], events, places: launch.places};
     for (const event of events) {
@@ -288,11 +284,11 @@
     model.completions = completions(model);
     addWarps(model, status === "finished");
     T.addRings(model, sources);
-    nameRoles(model, rules);
+    nameRoles(model);
     return model;
   }
-  // The models of a launch's recorded clusters. `sources(path)` gives a file's lines, `rules` are timeline.json's.
-  const build = (launch, sources, rules) => launch.clusters.map((cluster) => buildCluster(launch, cluster, sources, rules));
+  // The models of a launch's recorded clusters. `sources(path)` gives a file's lines
+  const build = (launch, sources) => launch.clusters.map((cluster) => buildCluster(launch, cluster, sources));
 
   Object.assign(T, {build, grouped, lengthOf, countBelow});
 })();

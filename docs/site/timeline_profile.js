@@ -6,8 +6,7 @@
   const T = globalThis.bwTimeline = globalThis.bwTimeline || {};
   const RUN = "run", WAIT = "wait", DATA = "data";
   const TENSOR_CORE = "tensor core", LOADS = "loads", STORES = "stores", HAND_OVER = "hand-overs", ROLE = "role", OTHER = "other";
-  const LONGEST_SYNCHRONISATION = 64, LOOK_AHEAD = 7;
-  const SYNCHRONISING = ["mbarrier_arrive", "mbarrier_expect_tx", "mbarrier_wait", "barrier_arrive", "fence", "tmem_commit"];
+  const LOOK_AHEAD = 7;
   const STATES = ["empty", "filling", "full", "reading"];
 
   // -- the longest chain --------------------------------------------------------------------------
@@ -17,8 +16,8 @@
     const spansOf = (own) => {
       const spans = [];
       own.forEach((event, index) => {
-        if (!SYNCHRONISING.includes(event.event)) return;
-        const longest = event.cycle + LONGEST_SYNCHRONISATION;
+        if (!T.rules.synchronising.includes(event.event)) return;
+        const longest = event.cycle + T.rules.longest_synchronisation;
         const following = own.slice(index + 1, index + 1 + LOOK_AHEAD).find((other) => other.cycle > event.cycle);
         const end = Math.min(following ? following.cycle : longest, longest), last = spans[spans.length - 1];
         if (last && last[1] > event.cycle) last[1] = Math.max(last[1], end);
@@ -137,8 +136,6 @@
   }
   const add = (map, key, value) => map.set(key, (map.get(key) || 0) + value);
   const sumOf = (map) => [...map.values()].reduce((sum, one) => sum + one, 0);
-  const PATHS = {load: "global to shared memory", store: "shared to global memory", reduce: "shared to global memory (reduction)",
-    shared: "shared memory to another CTA's"};
 
   function measure(model, reasonOf) {
     const roles = new Map(), rings = new Map(), moved = new Map(), tensor = [];
@@ -152,7 +149,7 @@
         if (!rings.has(ring.name)) rings.set(ring.name, new Map());
         for (const [begin, end, state] of states) add(rings.get(ring.name), state, end - begin);
       }
-      for (const copy of cta.copies) add(moved, PATHS[copy.direction], copy.bytes * copy.targets);
+      for (const copy of cta.copies) add(moved, T.rules.words.paths[copy.direction], copy.bytes * copy.targets);
       if (cta.mmas.length) tensor.push(union(cta.mmas.map((mma) => [mma.begin, mma.end])));
     }
     return {cycles: model.end - model.begin, roles: [...roles.values()], tensor, rings, moved, chain: new Walk(model, reasonOf).shares()};

@@ -7,6 +7,7 @@ served from a folder by Python's own server, without special headers, as any sta
 import functools
 import http.server
 import json
+import re
 import shutil
 import tempfile
 import threading
@@ -14,12 +15,13 @@ import time
 from pathlib import Path
 
 from tools import browser as module
-from tools import try_exercise
+from tools import labs, try_exercise
 from tools.reader import progress
-from tools.site import launches
+from tools.site import launches, panels
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("labs", "your_ptx", "exercises")
+CHAPTER = "chapters/one/index.html"  # a page with the panels of chapter 1's labs
 SECONDS = 90
 _SHELL = ('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>test</title>'
           '<link rel="icon" href="data:,"></head><body><main>{}</main></body></html>')
@@ -35,17 +37,23 @@ class Site:
 
     def __init__(self, build):
         self._folder = tempfile.TemporaryDirectory()
-        site = Path(self._folder.name)
+        site = Path(self._folder.name) / "docs/site"
+        site.mkdir(parents=True)
         for path in [*(ROOT / "docs/site").glob("*.js"), *(ROOT / "docs/site").glob("*.css")]:
             shutil.copyfile(path, site / path.name)
         for name in NAMES:
             body = (ROOT / f"docs/site/{name}.html").read_text(encoding="utf-8")
             (site / f"{name}.html").write_text(_SHELL.format(body), encoding="utf-8")
+        chapter = Path(self._folder.name) / CHAPTER
+        chapter.parent.mkdir(parents=True)
+        boxes = [panels.panel(ROOT, lab) for lab in labs.find_all(ROOT) if lab.chapter.number == 1]
+        scripts = [f'<script defer src="../../docs/site/{name}"></script>' for name in panels.SCRIPTS]
+        chapter.write_text(_SHELL.format("".join(boxes + scripts)), encoding="utf-8")
         if not (build / "browser/exercises.json").is_file():
             launches.write(ROOT, try_exercise.tools_of(ROOT), build / "browser")
-        assert module.copy_for_site(ROOT, site / "simulator")
+        module.copy_for_site(ROOT, site / "simulator")
         self._server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), functools.partial(_Quiet, directory=str(site)))
+            ("127.0.0.1", 0), functools.partial(_Quiet, directory=self._folder.name))
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -60,40 +68,48 @@ def module_text(body):
     return f".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k({body}\n"
 
 
+def found(name):
+    """JavaScript for an element by its id, or by a selector with brackets."""
+    return f"document.querySelector({json.dumps(name if '[' in name else '#' + name)})"
+
+
 class Scenarios:
     """Of a unittest.TestCase with `site`, navigate(address) and evaluate(expression)."""
 
-    def open(self, name):
+    def open(self, name, state="state"):
+        self.load(f"docs/site/{name}")
+        self.wait_for_text(state, "ready")
+
+    def load(self, path):
         self.navigate("about:blank")
-        self.navigate(f"{self.site.address}/{name}")
+        self.navigate(f"{self.site.address}/{path}")
         self.wait("document.readyState === 'complete' && location.protocol === 'http:'")
-        self.wait_for_text("state", "ready")
 
     def wait(self, condition):
         deadline = time.monotonic() + SECONDS
         while not self.evaluate(condition):
             if time.monotonic() > deadline:
-                self.fail(f"{condition} does not come; the state is {self.text('state')!r}, the verdict "
-                          f"{self.evaluate('(document.getElementById(`verdict`) || {}).textContent')!r}")
+                page = self.evaluate("document.body.innerText.slice(-2000)")
+                self.fail(f"{condition} does not come; the page ends with {page!r}")
             time.sleep(0.05)
 
     def wait_for_text(self, name, text):
-        self.wait(f"document.getElementById('{name}').textContent.includes({json.dumps(text)})")
+        self.wait(f"({found(name)}?.textContent || '').includes({json.dumps(text)})")
 
     def text(self, name):
-        return self.evaluate(f"document.getElementById('{name}').textContent")
+        return self.evaluate(f"{found(name)}.textContent")
 
     def click(self, name):
-        self.evaluate(f"document.getElementById('{name}').click()")
+        self.evaluate(f"{found(name)}.click()")
 
     def set(self, name, value):
-        self.evaluate(f"document.getElementById('{name}').value = {json.dumps(value)}")
+        self.evaluate(f"{found(name)}.value = {json.dumps(value)}")
 
-    def run_and_wait(self, place="verdict"):
-        self.evaluate(f"document.getElementById('{place}').replaceChildren()")
-        self.wait("!document.getElementById('run').disabled")
-        self.click("run")
-        self.wait(f"document.getElementById('{place}').textContent !== ''")
+    def run_and_wait(self, place="verdict", button="run"):
+        self.evaluate(f"{found(place)}.replaceChildren()")
+        self.wait(f"!{found(button)}.disabled")
+        self.click(button)
+        self.wait(f"{found(place)}.textContent !== ''")
 
     def read_module(self, text):
         self.set("ptx", text)
@@ -101,34 +117,58 @@ class Scenarios:
         self.click("read")
         self.wait("document.getElementById('kernel').textContent === 'k'")
 
-    def timeline(self, expression):
+    def timeline(self, panel, expression):
         """A value from the frame that holds the timeline."""
-        inner = "document.querySelector('#timeline iframe')"
+        inner = f"document.querySelector('{panel} [data-part=timeline] iframe')"
         self.wait(f"{inner}?.contentDocument?.documentElement?.dataset.ready")
         return self.evaluate(f"(({expression})({inner}.contentDocument))")
 
     # -- labs -----------------------------------------------------------------------------------
     def test_a_lab_runs_as_natively_and_hangs_without_an_arrival(self):
-        self.open("labs.html#chapter-1/ring_of_one")
-        self.run_and_wait()
-        self.assertIn("as in the native simulator", self.text("verdict"))
-        self.assertIn("No report", self.text("reports"))
-        self.assertRegex(self.text("times"), r"waits for mbarrier initialised at ring_of_one.cu:\d+")
+        self.open("labs.html#chapter-1/ring_of_one", "#panel [data-part=state]")
+        self.use_panel("#panel")
+
+    def test_a_chapters_panel_runs_its_lab_when_it_is_opened(self):
+        self.load(CHAPTER)
+        loaded = "performance.getEntriesByType('resource').map((one) => one.name).filter((name) => " \
+                 "/simulator\\/|worker/.test(name))"
+        self.assertEqual(self.evaluate(loaded), [])
+        self.evaluate("document.querySelector('#run-ring_of_one summary').click()")
+        self.wait_for_text("#run-ring_of_one [data-part=state]", "ready")
+        self.use_panel("#run-ring_of_one")
+        self.evaluate("document.querySelector('#run-tensor_copy summary').click()")
+        stages = "#run-tensor_copy [data-option=stages]"
+        self.wait(f"{found(stages)} !== null")
+        cycles, verdict = [], "#run-tensor_copy [data-part=verdict]"
+        for count in ("1", "4"):
+            self.set(stages, count)
+            self.evaluate(f"{found(stages)}.dispatchEvent(new Event('change'))")
+            self.run_and_wait(verdict, "#run-tensor_copy [data-part=run]")
+            self.assertIn("as in the native simulator", self.text(verdict))
+            shown = re.search(r": ([\d,]+) cycles", self.text(verdict)).group(1)
+            cycles.append(int(shown.replace(",", "")))
+        self.assertGreater(cycles[0], cycles[1])
+        self.assert_no_errors()
+
+    def use_panel(self, panel):
+        """Runs a panel's lab, ring_of_one, as it is and without the readers' arrival, by one click."""
+        verdict, reports = f"{panel} [data-part=verdict]", f"{panel} [data-part=reports]"
+        self.run_and_wait(verdict, f"{panel} [data-part=run]")
+        self.assertIn("as in the native simulator", self.text(verdict))
+        self.assertIn("No report", self.text(reports))
+        self.assertRegex(self.text(f"{panel} [data-part=times]"),
+                         r"waits for mbarrier initialised at ring_of_one.cu:\d+")
         self.assertIn("longest chain",
-                      self.timeline("(page) => page.getElementById('limit').textContent"))
+                      self.timeline(panel, "(page) => page.getElementById('limit').textContent"))
         self.assertIn("issues instructions",
-                      self.timeline("(page) => page.getElementById('legend').textContent"))
-        arrivals = "[...document.querySelectorAll('#lines input')].filter((one) => " \
-                   "one.parentElement.textContent.startsWith('mbarrier.arrive.shared'))"
-        self.assertGreaterEqual(self.evaluate(f"{arrivals}.length"), 1)
-        self.evaluate(f"{arrivals}.forEach((one) => one.click())")
-        self.evaluate("document.getElementById('timeline').replaceChildren()")
-        self.run_and_wait()
-        self.assertIn("stops with a report", self.text("verdict"))
-        self.assertIn("BW-H01", self.text("reports"))
-        self.assertIn("ring_of_one.cu", self.text("reports"))
+                      self.timeline(panel, "(page) => page.getElementById('legend').textContent"))
+        arrival = f"{panel} [data-part=lines] button[aria-label*='mbarrier.arrive.shared']"
+        self.run_and_wait(verdict, arrival)
+        self.assertIn("stops with a report", self.text(verdict))
+        self.assertIn("BW-H01", self.text(reports))
+        self.assertIn("ring_of_one.cu", self.text(reports))
         self.assertIn("ended in a deadlock",
-                      self.timeline("(page) => page.getElementById('notes').textContent"))
+                      self.timeline(panel, "(page) => page.getElementById('notes').textContent"))
         self.assert_no_errors()
 
     # -- your PTX, and whatever is wrong with it -------------------------------------------------
@@ -185,12 +225,15 @@ class Scenarios:
         self.assert_no_errors()
 
     # -- exercises ------------------------------------------------------------------------------
+    def begin_exercise(self, name):
+        """Opens an exercise in a browser that has kept nothing."""
+        for _ in range(2):
+            self.open(f"exercises.html#{name}")
+            self.wait_for_text("title", name)
+            self.evaluate("localStorage.clear()")
+
     def test_an_exercise_is_answered_checked_and_remembered(self):
-        self.open("exercises.html#1.5")
-        self.wait_for_text("title", "1.5")
-        self.evaluate("localStorage.clear()")
-        self.open("exercises.html#1.5")
-        self.wait_for_text("title", "1.5")
+        self.begin_exercise("1.5")
         self.click("hint")
         self.assertIn("Hint 1 of 3", self.text("hints"))
         row = ("[...document.querySelectorAll('#listing div')].find((one) => "
@@ -202,7 +245,7 @@ class Scenarios:
         self.assertIn("The consumer's lap has to start at 0", self.text("verdict"))
         self.evaluate(row % json.dumps("producer_phase_ = 0") + ".click()")
         self.click("check")
-        self.assertIn("1.5 Nobody begins: right", self.text("verdict"))
+        self.assertRegex(self.text("verdict"), r"^1\.5 .+: right")
         self.assertIn("1 of ", self.text("done"))
         self.run_and_wait("outcome")
         self.assertIn("stopped with a report", self.text("outcome"))
@@ -215,11 +258,7 @@ class Scenarios:
         self.assert_no_errors()
 
     def test_progress_is_carried_to_the_command_and_back(self):
-        self.open("exercises.html#1.1")
-        self.wait_for_text("title", "1.1")
-        self.evaluate("localStorage.clear()")
-        self.open("exercises.html#1.1")
-        self.wait_for_text("title", "1.1")
+        self.begin_exercise("1.1")
         self.click("hint")
         with tempfile.TemporaryDirectory() as folder:
             file = progress.path(Path(folder))

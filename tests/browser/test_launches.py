@@ -3,8 +3,10 @@
     test_launches.py BUILD_FOLDER
 """
 
+import gzip
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 
-from tools.site import launches  # noqa: E402
+from tools.site import launches, shared_blocks  # noqa: E402
 
 BUILD = Path(sys.argv[1]) if __name__ == "__main__" else ROOT / "build/sim"
 LAB = "lab_02_one_mma"
@@ -109,6 +111,28 @@ class Launches(unittest.TestCase):
         self.assertNotEqual(ended.returncode, 0)
         self.assertIn("the file that BW_SIM_LAUNCHES names can't be written", ended.stderr)
         self.assertNotIn("verified", ended.stdout)
+
+    def test_blocks_are_stored_once_and_similar_ones_as_differences(self):
+        numbers = random.Random(1)
+        base = bytes(numbers.randrange(256) for _ in range(8192))
+        near = bytes((byte + numbers.randrange(2)) % 256 for byte in base) + bytes(range(100))
+        other = bytes(numbers.randrange(256) for _ in range(9000))
+        blocks = shared_blocks.Blocks()
+        names = [blocks.add(block) for block in (near, base, other, base, b"short " * 300)]
+        self.assertEqual(names[1], names[3])
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made)
+            (folder / ("0" * 16 + shared_blocks.SUFFIX)).write_bytes(b"of an earlier recording")
+            blocks.write(folder)
+            parents = json.loads((folder / shared_blocks.INDEX).read_text(encoding="utf-8"))
+            files = {path.name.split(".")[0]: path.read_bytes() for path in folder.glob("*.gz")}
+        self.assertEqual(set(files), set(names))
+        self.assertEqual(parents, {names[0]: names[1]})
+        difference = gzip.decompress(files[names[0]])
+        self.assertEqual([(a + b) % 256 for a, b in zip(difference, base)], list(near[:8192]))
+        self.assertEqual(difference[8192:], near[8192:])
+        self.assertEqual([gzip.decompress(files[name]) for name in names[1:3]], [base, other])
+        self.assertLess(len(files[names[0]]), len(files[names[1]]) / 4)
 
     def test_a_damaged_file_is_refused(self):
         cut_off = launches.MAGIC + b"data\0\0\0\0" + (5).to_bytes(8, "little") + b"four"

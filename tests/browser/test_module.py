@@ -78,16 +78,20 @@ class Module(unittest.TestCase):
 
     def test_the_site_gets_what_there_is(self):
         target = self.root / "site/simulator"
-        self.assertFalse(browser.copy_for_site(self.root, target))
+        browser.copy_for_site(self.root, target)
         self.assertEqual(list(target.iterdir()), [])
-        self.build()
         launches = self.root / "build/sim/browser"
         launches.mkdir(parents=True)
-        for name in ("labs.json", "timeline.html", "a.launches.gz", "other.txt"):
+        for name in ("timeline_page.txt", "a.launches.gz", "b.block.gz", "other.txt"):
             (launches / name).write_text("", encoding="utf-8")
-        self.assertTrue(browser.copy_for_site(self.root, target))
+        (launches / "labs.json").write_text('{"runs": []}', encoding="utf-8")
+        self.assertIsNone(browser.recorded(self.root))
+        self.build()
+        self.assertEqual(browser.recorded(self.root), {"runs": []})
+        browser.copy_for_site(self.root, target)
         self.assertEqual({path.name for path in target.iterdir()},
-                         {*browser.MODULE, "labs.json", "timeline.html", "a.launches.gz"})
+                         {*browser.MODULE, "labs.json", "timeline_page.txt", "a.launches.gz",
+                          "b.block.gz"})
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ import contrast
 from site_browser import OUTPUT, SITE, Accessibility, InABrowser  # noqa: F401 (tests)
 from support import ROOT, CheckoutTest
 
-from tools import build, code_links, links, private_env
+from tools import browser, build, chapters, code_links, links, private_env
 from tools.console import Console
 from tools.errors import WorkbookError
-from tools.site import book, command, doxygen, generated, make, pages, recordings
+from tools.site import book, command, doxygen, generated, make, pages, panels, recordings
 from tools.try_exercise import tools_of
 
 SKIPPED = 77
@@ -73,8 +73,8 @@ SEARCHES = {
     "warpgroup": "chapters/06_hopper_fp8_gemm/index",
     "wrong result": "docs/symptoms",
 }
-# The site without the reference and the texts' copies, at most.
-MEGABYTES = 20
+# The site without the reference and without what runs labs, and what runs labs, at most.
+MEGABYTES, MEGABYTES_OF_LABS = 20, 14
 
 
 def missing():
@@ -167,9 +167,40 @@ class Frame(unittest.TestCase):
         self.assertRegex(page, r'class="breadcrumb-item"><a href="index.html"')
 
     def test_it_is_small(self):
-        size = sum(path.stat().st_size for path in SITE.rglob("*")
-                   if path.is_file() and path.relative_to(SITE).parts[0] != pages.REFERENCE)
+        size, of_labs = 0, 0
+        for path in SITE.rglob("*"):
+            place = path.relative_to(SITE)
+            if place.as_posix().startswith(panels.FOLDER):
+                of_labs += path.stat().st_size
+            elif path.is_file() and place.parts[0] != pages.REFERENCE:
+                size += path.stat().st_size
         self.assertLess(size / 1e6, MEGABYTES)
+        self.assertLess(of_labs / 1e6, MEGABYTES_OF_LABS)
+
+
+class Panels(unittest.TestCase):
+    """Each lab that pages run has its panel in its chapter, after the text that leads to it."""
+
+    def test_each_lab_has_one(self):
+        recorded = browser.recorded(ROOT)
+        if recorded is None:
+            self.skipTest("the simulator's module for pages is not built")
+        wanted = {(run["chapter"], run["lab"]) for run in recorded["runs"] if run["lab"]}
+        self.assertGreater(len(wanted), 30)
+        found = set()
+        for chapter in chapters.CHAPTERS:
+            text = article(f"chapters/{chapter.name}/index.html")
+            for panel in re.finditer(
+                    r'<details class="bw-lab" id="run-(\w+)" data-lab="(\d)/(\w+)">', text):
+                self.assertEqual(panel.group(1), panel.group(3))
+                self.assertRegex(text[:panel.start()], rf'href="[^"]*labs/{panel.group(1)}\.cu')
+                self.assertNotIn((int(panel.group(2)), panel.group(3)), found)
+                found.add((int(panel.group(2)), panel.group(3)))
+        self.assertEqual(found, wanted)
+        known = json.loads((SITE / panels.FOLDER / "labs.json").read_text(encoding="utf-8"))
+        for run in known["runs"]:
+            if run["source"]:
+                self.assertTrue((SITE / known["pages"][run["source"]]).is_file(), run["source"])
 
 
 class Rendering(unittest.TestCase):

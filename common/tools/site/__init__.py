@@ -9,6 +9,8 @@
     frame.py        the site's header, and the frame of pages written by hand
     toys.py         the pages that move
     recordings.py   recorded runs for them
+    launches.py     the labs' launches, which pages run again (shared_blocks.py, questions.py)
+    panels.py       the panels that run labs in the chapters' pages
     listings.py     files and folders that the texts link to
     make.py         all of it, in order
 """

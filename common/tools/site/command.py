@@ -21,12 +21,11 @@ def do_docs(root, console, arguments):
     runs_labs = browser.is_built(root)
     targets = make.targets() + (launches.programs(root) if runs_labs else [])
     tools = prepare(root, console, build.SIM, targets, "Building what the site shows")
-    with console.step("Making the site"):
-        first = make.make(root, tools, root / "build" / "docs")
     if runs_labs:
         with console.step("Recording the labs for the pages that run them"):
             launches.write(root, tools, build.SIM.folder(root) / "browser")
-        browser.copy_for_site(root, first.parent / "docs/site/simulator")
+    with console.step("Making the site"):
+        first = make.make(root, tools, root / "build" / "docs")
     if arguments.serve is not None:
         return _serve(first.parent, arguments.serve, console)
     print(first)

@@ -4,12 +4,12 @@ A page has no compiler. So each lab of chapters 1 to 4 and 7 runs here once for 
 offers. So does every program that a predict exercise asks about, and that of each bug hunt, with its
 fault. The simulator writes what the program does with the device (BW_SIM_LAUNCHES), and the page's
 simulator runs these launches again. Written are
-`labs.json` (the list), a compressed file of launches for each run, `sources.json` with the files that
-reports quote, `exercises.json` (questions.py), and the tables and the template of timelines.
+`labs.json` (the list), a compressed file of launches for each run, the blocks that these files name
+(shared_blocks.py), `sources.json` with the files that reports quote, `exercises.json` (questions.py),
+and the tables and the template of timelines.
 """
 
 import argparse
-import gzip
 import hashlib
 import itertools
 import json
@@ -24,10 +24,11 @@ from pathlib import Path
 from .. import build, chapters, compose, exercises, labs, runs
 from ..errors import WorkbookError
 from ..timeline import page
-from . import questions
+from . import questions, shared_blocks
 
 CHAPTERS = (1, 2, 3, 4, 7)
 INDEX, SOURCES = "labs.json", "sources.json"
+RULES, TEMPLATE = "timeline.json", "timeline_page.txt"
 MAGIC, RECORDING_MAGIC = b"BWLNC001", b"BWREC001"
 _HEAD = struct.Struct("<4s4xQ")
 _CHOICES = re.compile(r"^  --(\S+) <([^>|]+(?:\|[^>|]+)+)>$", re.MULTILINE)
@@ -55,10 +56,10 @@ def write(root, tools, folder, on_progress=None):
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.launches.gz"):
         old.unlink()
-    found, sources = [], {}
+    found, sources, blocks = [], {}, shared_blocks.Blocks()
     for lab in _labs(root):
         for options in _choices(root, tools, lab.program):
-            run = _record(root, tools, folder, sources, lab.program, options, {}, "")
+            run = _record(root, tools, folder, sources, blocks, lab.program, options, {}, "")
             if run is None:  # a lab that counts, and launches nothing
                 continue
             found.append({"chapter": lab.chapter.number, "lab": lab.stem, "title": lab.idea,
@@ -70,8 +71,8 @@ def write(root, tools, folder, on_progress=None):
                 settings = composed.environment(run.program)
                 if run.checks != exercises.CONTRACT:
                     settings["BW_SIM_CHECKS"] = run.checks
-                recorded = _record(root, tools, folder, sources, run.program, run.options, settings,
-                                   f"_{hunt.id}_{number}")
+                recorded = _record(root, tools, folder, sources, blocks, run.program, run.options,
+                                   settings, f"_{hunt.id}_{number}")
                 if recorded is None:
                     raise WorkbookError(f"{run.program} of exercise {hunt.id} launches nothing.")
                 found.append({"chapter": hunt.number[0], "lab": "", "title": hunt.title,
@@ -79,14 +80,15 @@ def write(root, tools, folder, on_progress=None):
                 _tell(on_progress, found)
     for one in _asked(root, exercises.PREDICT):
         for number, run in enumerate(one.runs):
-            recorded = _record(root, tools, folder, sources, run.program, run.options, {},
+            recorded = _record(root, tools, folder, sources, blocks, run.program, run.options, {},
                                f"_{one.id}_{number}")
             found.append({"chapter": one.number[0], "lab": "", "title": one.title,
                           "exercise": one.id, "source": "", **recorded})
             _tell(on_progress, found)
     questions.write(root, tools, folder, found)
-    (folder / "timeline.json").write_text(json.dumps(page.rules()), encoding="utf-8")
-    (folder / "timeline.html").write_text(page.template("@TITLE@"), encoding="utf-8")
+    blocks.write(folder)
+    (folder / RULES).write_text(json.dumps(page.rules()), encoding="utf-8")
+    (folder / TEMPLATE).write_text(page.template("@TITLE@"), encoding="utf-8")
     (folder / INDEX).write_text(json.dumps({"chapters": _titles(), "runs": found}, indent=1) + "\n",
                                 encoding="utf-8")
     (folder / SOURCES).write_text(json.dumps(sources, sort_keys=True), encoding="utf-8")
@@ -113,7 +115,7 @@ def _choices(root, tools, program):
             for combination in itertools.product(*choices)]
 
 
-def _record(root, tools, folder, sources, program, options, settings, suffix):
+def _record(root, tools, folder, sources, blocks, program, options, settings, suffix):
     """Runs a program once; what the index says of the run, or None if it does not use the device."""
     name = "_".join([program, *(word.lstrip("-") for word in options)]) + suffix + ".launches.gz"
     with tempfile.TemporaryDirectory() as work:
@@ -130,12 +132,10 @@ def _record(root, tools, folder, sources, program, options, settings, suffix):
             if ended.returncode:
                 raise WorkbookError(f"{program} fails before its first launch.", details=ended.stderr)
             return None
-        content = without_root(path.read_bytes(), root, sources)
+        content = _with_names(without_root(path.read_bytes(), root, sources), blocks)
         recorded = relative(recording.read_bytes(), root, RECORDING_MAGIC)
-    # Without a time of its making: the same launches give the same file.
-    (folder / name).write_bytes(gzip.compress(content, 9, mtime=0))
-    return {"program": program, "options": list(options), "file": name,
-            "bytes": (folder / name).stat().st_size, "status": ended.returncode,
+    (folder / name).write_bytes(shared_blocks.packed(content))
+    return {"program": program, "options": list(options), "file": name, "status": ended.returncode,
             "recording": hashlib.sha256(recorded).hexdigest(),
             "output": ended.stdout.replace(f"{root}/", "")}
 
@@ -181,6 +181,16 @@ def without_root(content, root, sources):
     return b"".join(written)
 
 
+def _with_names(content, blocks):
+    """The file of launches with the names of its larger blocks in their place."""
+    written = [MAGIC]
+    for tag, part in parts(content):
+        if tag == b"data" and len(part) >= shared_blocks.SMALLEST:
+            tag, part = b"name", blocks.add(part).encode()
+        written.append(_HEAD.pack(tag, len(part)) + part)
+    return b"".join(written)
+
+
 def main(arguments=None):
     from ..try_exercise import tools_of
     parser = argparse.ArgumentParser(prog="python3 -m tools.site.launches", description=__doc__,
@@ -191,7 +201,7 @@ def main(arguments=None):
     output = chosen.output or build.SIM.folder(chosen.root) / "browser"
     try:
         write(chosen.root, tools_of(chosen.root), output,
-              lambda one: print(f"{one['file']}: {one['bytes']} bytes", flush=True))
+              lambda one: print(one["file"], flush=True))
     except (WorkbookError, subprocess.SubprocessError) as error:
         print(f"{getattr(error, 'details', '') or ''}\nerror: {error}", file=sys.stderr)
         return 1

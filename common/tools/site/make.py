@@ -11,9 +11,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from .. import codes, private_env
+from .. import browser, codes, private_env
 from ..errors import WorkbookError
-from . import book, doxygen, frame, generated, listings, pages, recordings, toys
+from . import book, doxygen, frame, generated, listings, pages, panels, recordings, toys
 
 
 # What Sphinx leaves in its folder for itself, or by mistake.
@@ -44,13 +44,16 @@ def make(root, tools, output):
     places = pages.Places([page.path for page in found], doxygen.documented(root, work))
     moving = [*toys.load(root), *toys.timelines()]
     symbols = doxygen.symbols(work)
-    book.run(root, work, found, places.documented, symbols, _searched(moving, symbols))
+    runnable = browser.recorded(root)
+    book.run(root, work, found, places.documented, symbols, _searched(moving, symbols),
+             panels.of_pages(root, runnable))
     site = work / "site"
     shutil.rmtree(site, ignore_errors=True)
     for made, place in ((work / "book", site), (work / "reference/html", site / pages.REFERENCE)):
         _linked_copy(made, place)
-    _pages_by_hand(root, tools, site, found, places)
+    _pages_by_hand(root, tools, site, places, places.listed(found) | panels.listed(places, runnable))
     _files(root, site, found)
+    panels.write(root, site, places, runnable)
     finished = output / "html"
     shutil.rmtree(finished, ignore_errors=True)
     site.rename(finished)
@@ -75,7 +78,7 @@ def _linked_copy(source, target):
             os.link(path, place)
 
 
-def _pages_by_hand(root, tools, site, found, places):
+def _pages_by_hand(root, tools, site, places, listed):
     def framed(at, title, body, trail):
         (site / at).parent.mkdir(parents=True, exist_ok=True)
         style = f'<link rel="stylesheet" href="{frame.to_root(at)}docs/site/interactive.css">'
@@ -83,7 +86,7 @@ def _pages_by_hand(root, tools, site, found, places):
                                encoding="utf-8")
 
     toys.write(root, tools, site, places, framed)
-    listings.write(root, places, places.listed(found), framed)
+    listings.write(root, places, listed, framed)
 
 
 def _files(root, site, found):

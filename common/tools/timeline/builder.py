@@ -9,9 +9,9 @@ from .recording import signalling_unit
 from .sources import Sources
 
 # Behind a run that got stuck, this share of its length is drawn.
-_MARGIN = 20
-_WARPGROUP = 4  # warps
-_STUCK = ("deadlock", "livelock", "cycle_limit")
+MARGIN = 20
+WARPGROUP = 4  # warps
+STUCK = ("deadlock", "livelock", "cycle_limit")
 
 
 def build(launch, root=None):
@@ -32,8 +32,8 @@ class _Builder:
         ends = [event.fields.get("until", event.cycle) for event in events]
         ends += [event.fields.get("completes", 0) for event in events]
         begin, end = (events[0].cycle, max(ends)) if events else (0, 0)
-        if self._launch.status in _STUCK:  # so that waits which never end are seen
-            end += max(1, (end - begin) // _MARGIN)
+        if self._launch.status in STUCK:  # so that waits which never end are seen
+            end += max(1, (end - begin) // MARGIN)
         ctas = [Cta(rank, index, begin, end) for rank, index in enumerate(self._cluster.ctas)]
         model = ClusterModel(self._cluster.index, begin, end, ctas, self._cluster.barriers, [],
                              events, {}, self._places)
@@ -165,7 +165,7 @@ class _Groups:
             return Completion(by.cycle, "warp", by.rank, by.warp, by.instruction)
         if segment.reason == "wgmma_group":  # all warps of a warpgroup wait for its MMAs
             mmas = [mma for mma in self._model.ctas[event.rank].mmas
-                    if mma.warp // _WARPGROUP == event.warp // _WARPGROUP
+                    if mma.warp // WARPGROUP == event.warp // WARPGROUP
                     and segment.begin <= mma.end <= event.cycle]
             if mmas:
                 return Completion(mmas[-1].end, "mma", event.rank, mmas[-1].warp,

@@ -14,9 +14,9 @@ from .model import DATA, RUN, WAIT
 TENSOR_CORE, LOADS, STORES, HAND_OVER = "tensor core", "loads", "stores", "hand-overs"
 ROLE, ROLE_DATA, OTHER = "role", "data", "other"
 # An instruction that synchronises takes less than this.
-_LONGEST_SYNCHRONISATION = 64
-_SYNCHRONISING = {"mbarrier_arrive", "mbarrier_expect_tx", "mbarrier_wait", "barrier_arrive", "fence",
-                  "tmem_commit"}
+LONGEST_SYNCHRONISATION = 64
+SYNCHRONISING = ("mbarrier_arrive", "mbarrier_expect_tx", "mbarrier_wait", "barrier_arrive", "fence",
+                 "tmem_commit")
 
 
 @dataclass
@@ -138,11 +138,11 @@ def _synchronising(model):
     for key, events in begins.items():
         spans = []
         for index, event in enumerate(events):
-            if event.event not in _SYNCHRONISING:
+            if event.event not in SYNCHRONISING:
                 continue
             following = next((other.cycle for other in events[index + 1:index + 8]
-                              if other.cycle > event.cycle), event.cycle + _LONGEST_SYNCHRONISATION)
-            end = min(following, event.cycle + _LONGEST_SYNCHRONISATION)
+                              if other.cycle > event.cycle), event.cycle + LONGEST_SYNCHRONISATION)
+            end = min(following, event.cycle + LONGEST_SYNCHRONISATION)
             if spans and spans[-1][1] > event.cycle:
                 spans[-1][1] = max(spans[-1][1], end)
             else:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from .model import DATA, EMPTY, FILLING, FULL, READING, RUN
 
 ROLE, COPIES, TENSOR_CORE, RING = "role", "copies", "tensor", "ring"
-_COPY_LANES = (("loads", "load", "TMA loads"), ("stores", "store", "TMA stores"),
-               ("reductions", "reduce", "TMA reductions"), ("copies", "shared", "copies to other CTAs"))
-
+COPY_LANES = {"load": "TMA loads", "store": "TMA stores", "reduce": "TMA reductions",
+              "shared": "copies to other CTAs"}
 
 _PHASES = ("phase", "odd")  # of a lone barrier: even and odd ones
 
@@ -59,7 +58,7 @@ def of_cta(model, cta):
                           [_warp_track(model, cta.warps[warp]) for warp in role.warps],
                           [f"warp {warp}" for warp in role.warps]))
     place_of_unit = {}
-    for _, direction, label in _COPY_LANES:
+    for direction, label in COPY_LANES.items():
         copies = [copy for copy in cta.copies if copy.direction == direction]
         if copies:
             units = {copy.unit for copy in copies}

@@ -3,9 +3,9 @@
 from .model import DATA, RUN, WAIT, Segment
 
 # Cycles between a time limit and the next test.
-_LONGEST_RETRY = 100
+LONGEST_RETRY = 100
 # Waits within a warp: they hide under the wait of another strand of it.
-_INNER_WAITS = ("reconvergence", "warp_sync")
+INNER_WAITS = ("reconvergence", "warp_sync")
 
 
 def segments(runs, waits, end_of_all):
@@ -30,7 +30,7 @@ def _merged(runs):
 def _without_gaps(runs, waits, end_of_all):
     stretches = _merged(runs)
     endless = any(wait.end is None for wait in waits)
-    waits = sorted(waits, key=lambda wait: (wait.begin, wait.reason in _INNER_WAITS))
+    waits = sorted(waits, key=lambda wait: (wait.begin, wait.reason in INNER_WAITS))
     segments, at, first = [], None, 0
 
     def fill(begin, end):
@@ -50,9 +50,9 @@ def _without_gaps(runs, waits, end_of_all):
                    if wait.begin <= place and (wait.end is None or wait.end > place)]
             edges = [wait.begin for wait in covering if wait.begin > place]
             if now:
-                best = min(now, key=lambda wait: wait.reason in _INNER_WAITS)
+                best = min(now, key=lambda wait: wait.reason in INNER_WAITS)
                 until = min([end if best.end is None else best.end, end]
-                            + (edges if best.reason in _INNER_WAITS else []))
+                            + (edges if best.reason in INNER_WAITS else []))
                 _add_wait(segments, best, place, until)
             else:
                 until = min([*edges, end])
@@ -84,7 +84,7 @@ def _without_retries(segments):
     for segment in segments:
         before = kept[-2:]
         if (len(before) == 2 and before[0].timed_out and before[1].kind == RUN
-                and before[1].length(0) <= _LONGEST_RETRY and segment.kind == WAIT
+                and before[1].length(0) <= LONGEST_RETRY and segment.kind == WAIT
                 and (segment.barrier, segment.phase) == (before[0].barrier, before[0].phase)):
             kept.pop()
             wait = kept[-1]

@@ -9,6 +9,10 @@ RUN, WAIT, DATA = "run", "wait", "data"
 EMPTY, FILLING, FULL, READING = "empty", "filling", "full", "reading"
 STAGE_STATES = (EMPTY, FILLING, FULL, READING)
 LOADED_DATA = "data it has loaded"
+# The paths of copies by their direction.
+COPY_PATHS = {"load": "global to shared memory", "store": "shared to global memory",
+              "reduce": "shared to global memory (reduction)",
+              "shared": "shared memory to another CTA's"}
 # What waits are for, by the kind that a recording has; named barriers have numbers.
 WAIT_PHRASES = {
     "cluster_barrier": "the cluster's barrier",
@@ -75,9 +79,7 @@ class Copy:
 
     @property
     def path(self):
-        return {"load": "global to shared memory", "store": "shared to global memory",
-                "reduce": "shared to global memory (reduction)",
-                "shared": "shared memory to another CTA's"}[self.direction]
+        return COPY_PATHS[self.direction]
 
     @property
     def moved(self):

@@ -4,9 +4,9 @@ import html
 import json
 from pathlib import Path
 
-from . import lanes, palette, profile, recording, roles
+from . import builder, critical, lanes, lives, palette, profile, recording, roles
 from .around import Around
-from .model import LOADED_DATA, RUN, WAIT_PHRASES
+from .model import COPY_PATHS, LOADED_DATA, RUN, WAIT_PHRASES
 from .sources import Sources
 
 DATA = "@DATA@"
@@ -115,10 +115,17 @@ def write(path, title, runs, root=None, head="", bar="", around=None):
 
 
 def rules():
-    """The tables and words by which pages make the same of a recording (docs/site/timeline_data.js)."""
+    """The tables, numbers and words by which pages make the same of a recording
+    (docs/site/timeline_data.js)."""
     return {"kinds": _KINDS, "palette": palette.rules(), "roles": roles.functions(),
+            "margin": builder.MARGIN, "warpgroup": builder.WARPGROUP, "stuck": builder.STUCK,
+            "longest_retry": lives.LONGEST_RETRY, "inner_waits": lives.INNER_WAITS,
+            "naming_share": roles.NAMING_SHARE, "set_up": roles.SET_UP.pattern,
+            "workbook": roles.WORKBOOK.pattern, "synchronising": critical.SYNCHRONISING,
+            "longest_synchronisation": critical.LONGEST_SYNCHRONISATION,
             "words": {"data": LOADED_DATA, "waits": WAIT_PHRASES, "notes": recording.NOTES,
-                      "limits": profile.words_of_limits()}}
+                      "limits": profile.words_of_limits(), "paths": COPY_PATHS,
+                      "copies": lanes.COPY_LANES}}
 
 
 def template(title, head="", bar="", around=None):

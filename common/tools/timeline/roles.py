@@ -8,9 +8,9 @@ from .model import Role
 
 # A role's function has to take at least this share of its warps' time to name it. It is small: a warp
 # that has done its work waits for the others.
-_NAMING_SHARE = 0.005
+NAMING_SHARE = 0.005
 # Set-up functions, and CUDA's own (__syncwarp), do not name a role.
-_SET_UP = re.compile(r"init|prefetch|elect_one|^__")
+SET_UP = re.compile(r"init|prefetch|elect_one|^__")
 # The roles by the names of the chapters' texts and figures, and the functions of the chapters'
 # kernels and labs that are theirs.
 OF_TEXTS = {
@@ -26,7 +26,7 @@ OF_TEXTS = {
     "idle": ("decrease_registers",),
 }
 _OF_FUNCTIONS = {function: name for name, functions in OF_TEXTS.items() for function in functions}
-_WORKBOOK = re.compile(r"(?:^|/)(?:(?:solutions|chapters)/\d\d_\w+|common/device)/")
+WORKBOOK = re.compile(r"(?:^|/)(?:(?:solutions|chapters)/\d\d_\w+|common/device)/")
 
 
 def functions():
@@ -79,8 +79,8 @@ def _role_name(warp, weights, cta, model):
         shared = all(_is_in(other, path) for other in others) and others
         outer = path[:-1]
         outer_shared = not outer or all(_is_in(other, outer) for other in others)
-        if (shared or not outer_shared or weight < _NAMING_SHARE * total
-                or not path[-1] or _SET_UP.search(path[-1])):
+        if (shared or not outer_shared or weight < NAMING_SHARE * total
+                or not path[-1] or SET_UP.search(path[-1])):
             continue
         if best is None or weight > mine[best]:
             best = path
@@ -100,7 +100,7 @@ def _is_the_workbooks(path, segments, places):
         for instruction in {part[3] for part in segment.parts} | {segment.instruction}:
             frames = list(reversed(places[instruction].stack))[1:] if instruction in places else []
             if tuple(frame.function for frame in frames[:len(path)]) == path:
-                return bool(_WORKBOOK.search(frames[len(path) - 1].path))
+                return bool(WORKBOOK.search(frames[len(path) - 1].path))
     return False
 
 

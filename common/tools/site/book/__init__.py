@@ -15,9 +15,10 @@ _FOLDER = Path(__file__).resolve().parent
 _COMMON = _FOLDER.parents[2]
 
 
-def run(root, work, found, documented, symbols, extra):
+def run(root, work, found, documented, symbols, extra, panels=None):
     """Writes work/book from the pages `found`, as far as they have changed since the last run. `extra`:
-    {page in the site without its ending: title} of further pages that the search finds."""
+    {page in the site without its ending: title} of further pages that the search finds; `panels`: those
+    of each page (site/panels.py)."""
     source, target = work / "texts", work / "book"
     _stage(source, found)
     names = {page.name for page in found}
@@ -27,6 +28,7 @@ def run(root, work, found, documented, symbols, extra):
     settings = work / "book.json"
     facts = {"pages": sorted(page.path for page in found), "documented": documented,
              "symbols": symbols, "extra": extra, "words": pages.words(found),
+             "panels": panels or {},
              "header": frame.header("@ROOT@", pages.PLACES)}
     settings.write_text(json.dumps(facts, sort_keys=True), encoding="utf-8")
     status, text = capture(

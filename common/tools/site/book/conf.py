@@ -1,11 +1,13 @@
 """Sphinx's configuration for the book. BW_BOOK names the file that make.py writes: {"pages": paths of
 the texts, "documented": the reference's page of each header, "symbols": of each type and function,
-"extra": further pages that the search finds, "words": where words are explained, "header": the HTML of
-the header}."""
+"extra": further pages that the search finds, "words": where words are explained, "panels": those that
+run labs, by page, "header": the HTML of the header}."""
 
 import json
 import os
 from pathlib import Path
+
+from tools.site import panels
 
 _book = json.loads(Path(os.environ["BW_BOOK"]).read_text(encoding="utf-8"))
 
@@ -30,10 +32,12 @@ bw_documented = _book["documented"]
 bw_symbols = _book["symbols"]
 bw_extra = _book["extra"]
 bw_words = _book["words"]
+bw_panels = _book["panels"]
 
 html_theme = "pydata_sphinx_theme"
 templates_path = [str(Path(__file__).parent / "templates")]
-html_context = {"bw_header": _book["header"], "default_mode": "auto"}
+html_context = {"bw_header": _book["header"], "default_mode": "auto",
+                "bw_panel_scripts": panels.SCRIPTS, "bw_panel_styles": panels.STYLES}
 html_sidebars = {"**": ["sidebar-nav-bs.html"], "search": [], "generated/try_it": []}
 html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],

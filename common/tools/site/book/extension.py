@@ -10,6 +10,7 @@ from pathlib import Path
 from docutils import nodes
 from latex2mathml import converter
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import new_document
@@ -45,6 +46,35 @@ class Links(SphinxPostTransform):
             place = places.of(source, target)
             uri = frame.to_root(self.env.docname) + place if place else target
             node.replace_self(nodes.reference("", "", *node.children, internal=True, refuri=uri))
+
+
+class Panels(SphinxPostTransform):
+    """A panel that runs a lab follows the first paragraph that links to the lab's file, and what that
+    paragraph announces by a colon."""
+
+    default_priority = 0  # before the links are those of the site
+
+    def run(self, **_):
+        waiting = dict(self.config.bw_panels.get(self.env.docname, {}))
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            lab = re.search(r"(?:^|/)labs/(\w+)\.cu$", node.get("reftarget", ""))
+            if lab and lab.group(1) in waiting:
+                _insert_after(node, nodes.raw("", waiting.pop(lab.group(1)), format="html"))
+        if waiting:
+            raise ExtensionError(f"{source_of(self.env.docname)} links to no file labs/<name>.cu of its "
+                                 "labs " + ", ".join(sorted(waiting)) + "; their panels need a place.")
+
+
+def _insert_after(node, panel):
+    while not isinstance(node.parent, nodes.section):
+        node = node.parent
+    parent, at = node.parent, node.parent.index(node) + 1
+    if node.astext().rstrip().endswith(":"):
+        while at < len(parent) and not isinstance(parent[at], (nodes.paragraph, nodes.section)):
+            at += 1
+    while at < len(parent) and "bw-lab" in parent[at].astext():
+        at += 1  # of a lab that the same paragraph names before
+    parent.insert(at, panel)
 
 
 class Symbols(SphinxPostTransform):
@@ -193,11 +223,11 @@ def _formula(translator, node):
 
 def setup(app):
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
-    for name in ("bw_pages", "bw_documented", "bw_symbols", "bw_extra", "bw_words"):
+    for name in ("bw_pages", "bw_documented", "bw_symbols", "bw_extra", "bw_words", "bw_panels"):
         app.add_config_value(name, {}, "html", types=(dict, list))
     for transform in (Figures, Words, Literals):
         app.add_transform(transform)
-    for transform in (Links, Symbols):
+    for transform in (Panels, Links, Symbols):
         app.add_post_transform(transform)
     app.connect("env-purge-doc", _purge)
     app.connect("html-page-context", _link_codes)
