@@ -1,10 +1,9 @@
 #include "common/simulator/ptx/pending_reads.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 #include <unordered_set>
 
+#include "common/simulator/isa/register_copies.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
 
@@ -34,10 +33,7 @@ void step(const Instruction& instruction, Registers& pending) {
 }  // namespace
 
 bool copies_register(const Instruction& instruction) {
-  constexpr std::string_view kCopies[] = {"mov.b32", "mov.u32", "mov.s32", "mov.f32"};
-  return std::find(std::begin(kCopies), std::end(kCopies), instruction.opcode) !=
-             std::end(kCopies) &&
-         instruction.operands[0].kind == Operand::Kind::reg &&
+  return copies_32_bits(instruction.opcode) && instruction.operands[0].kind == Operand::Kind::reg &&
          instruction.operands[1].kind == Operand::Kind::reg;
 }
 
