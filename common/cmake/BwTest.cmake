@@ -8,6 +8,10 @@ include_guard(GLOBAL)
 
 enable_testing()
 include(GoogleTest)
+# Asked for once: each question costs a quarter of a second.
+if(BW_TESTS)
+  find_package(Python3 3.8 REQUIRED COMPONENTS Interpreter)
+endif()
 
 # bw_add_test(<name> SOURCES <a.cpp | a.cu>... [LIBRARIES <target>...] [LABELS <label>...]
 #             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>] [ON_GPU | ALSO_GPU])

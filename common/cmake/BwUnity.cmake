@@ -1,14 +1,22 @@
 # Files that are compiled together: a group's headers are read once, which halves the time of a first build.
 #
-# bw_unite(TARGET SIZE): compiles TARGET's C++ files in groups of up to SIZE files of one folder.
+# bw_unite(TARGET SIZE ["<folder> <folder>..."]...): compiles TARGET's C++ files in groups of up to SIZE files of one
+# folder; the folders that one further argument lists count as one.
 #
-# The anonymous namespaces of a group become one, so the files of a folder give their helpers distinct names; the
+# The anonymous namespaces of a group become one, so the files of a group give their helpers distinct names; the
 # tests of the simulator have a namespace for each file. BW_UNITY=OFF compiles file by file: for work on one file,
 # and for tools that replace one file's object (tests/mutation).
 function(bw_unite target size)
   if(NOT BW_UNITY)
     return()
   endif()
+  foreach(together IN LISTS ARGN)
+    string(MAKE_C_IDENTIFIER "${together}" key)
+    separate_arguments(folders UNIX_COMMAND "${together}")
+    foreach(folder IN LISTS folders)
+      set("key_of_${folder}" "${key}")
+    endforeach()
+  endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
@@ -17,7 +25,11 @@ function(bw_unite target size)
     endif()
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
-    string(MAKE_C_IDENTIFIER "${folder}" key)
+    if(DEFINED "key_of_${folder}")
+      set(key "${key_of_${folder}}")
+    else()
+      string(MAKE_C_IDENTIFIER "${folder}" key)
+    endif()
     if(NOT DEFINED count_${key})
       set(count_${key} 0)
     endif()

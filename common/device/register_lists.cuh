@@ -34,6 +34,9 @@
   BW_REGISTER_NAMES_32                                                               \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define BW_REGISTER_NAMES_72 \
+  BW_REGISTER_NAMES_64       \
+  ", %64, %65, %66, %67, %68, %69, %70, %71"
 #define BW_REGISTER_NAMES_96                                                         \
   BW_REGISTER_NAMES_64                                                               \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
@@ -65,6 +68,8 @@
   BW_REGISTER_OPERANDS_32(constraint, r, i), BW_REGISTER_OPERANDS_16(constraint, r, (i) + 32)
 #define BW_REGISTER_OPERANDS_64(constraint, r, i) \
   BW_REGISTER_OPERANDS_32(constraint, r, i), BW_REGISTER_OPERANDS_32(constraint, r, (i) + 32)
+#define BW_REGISTER_OPERANDS_72(constraint, r, i) \
+  BW_REGISTER_OPERANDS_64(constraint, r, i), BW_REGISTER_OPERANDS_8(constraint, r, (i) + 64)
 #define BW_REGISTER_OPERANDS_96(constraint, r, i) \
   BW_REGISTER_OPERANDS_64(constraint, r, i), BW_REGISTER_OPERANDS_32(constraint, r, (i) + 64)
 #define BW_REGISTER_OPERANDS_128(constraint, r, i) \

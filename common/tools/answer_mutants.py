@@ -137,8 +137,9 @@ def mutants(text):
     """The Mutants of a region's text, each different text once."""
     found, seen = [], {_bare(text), ""}
     for mutant in (*_of_statements(text), *_of_words(text), *_of_operators(text)):
-        if _bare(mutant.text) not in seen and cpp_text.oddity(mutant.text) is None:
-            seen.add(_bare(mutant.text))
+        bare = _bare(mutant.text)
+        if bare not in seen and cpp_text.oddity(mutant.text) is None:
+            seen.add(bare)
             found.append(mutant)
     return found
 

@@ -8,7 +8,6 @@ from . import (browser, build, chapters, elf, gpu_report, labs, machine, package
                private_env, schedules, setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
 from .errors import WorkbookError
 from .process import run_in_foreground
-from .site import command as site_command
 from .workspace import prepare
 
 # What `bench` measures: its program and its build.
@@ -24,6 +23,7 @@ HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 
 
 def do_setup(root, console, arguments):
+    from .site import command as site_command  # the site's modules are half of what a command would read
     if prebuilt.is_used(root):
         with workspace.only_one(root, console):
             found = setup.ensure_compiler(root, console)
@@ -182,8 +182,9 @@ def do_test(root, console, arguments):
         selection += ["--label-exclude", "^slow$"]
     tools = prepare(root, console, configuration, targets, title,
                      everything=not arguments.sanitize)
+    # One test more than there are cores: some wait, for a process, a lock or a second to pass.
     command = [tools.ctest, "--test-dir", str(configuration.folder(root)), "--output-on-failure",
-               "--no-tests=error", "--parallel", str(machine.core_count()), *selection,
+               "--no-tests=error", "--parallel", str(machine.core_count() + 1), *selection,
                *arguments.rest]
     if console.live and sys.stdout.isatty():
         command.insert(1, "--progress")

@@ -10,7 +10,7 @@ lines with `#` it knows only `#line`.
 
 import bisect
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # The end of a line that goes on in the next one. GCC accepts blanks between the two characters.
 _SPLICE = re.compile(r"\\[ \t\v\f]*\n")
@@ -43,8 +43,7 @@ _TOKENS_OF_UNROLL = 6  # with the white space between them, and what comes next
 _QUOTED = ("string", "raw")
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A token, white space or a comment. `text` is spliced; `start` and `end` are offsets in the text as
     it was given, `line` is the number of its first line, from 0."""
 

@@ -22,8 +22,8 @@ TOOLKITS = json.loads((Path(__file__).resolve().parents[1] / "toolkits.json")
 TOOLKIT_PINS = tuple(TOOLKITS["wheels"][TOOLKITS["pinned"]])
 # What platform.machine() gives where these have wheels; pip chooses the machine's own.
 TOOLKIT_ARCHITECTURES = ("x86_64", "aarch64")
-# The oldest release that has a wheel; a disassembler reads the machine code of older compilers.
-DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.2.51",)
+# Of the newest supported release: a disassembler reads the machine code of older compilers as well.
+DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.5.37",)
 CMAKE_PINS = ("cmake==3.31.10",)
 # Reads TOML (the exercises) for Pythons before 3.11, which have no module for it.
 TOML_PINS = ("tomli==2.2.1",)

@@ -47,6 +47,9 @@ from .links import FENCE, Problem, anchors, broken_links, markdown_files
 _MARK = re.compile(r"^\s*<!--\s*(excerpt|reading|output|cycles|report|timeline|all-commands)\b"
                    r"\s*(.*?)\s*-->\s*$")
 _END_OF_COMMANDS = "<!-- /all-commands -->"
+# M x N x K from which on a run takes seconds. Smaller runs of the same programs are in other blocks, and
+# drift with these.
+_LARGE_RUN = 1 << 33
 # Kinds of blocks that hold tables, above which Markdown wants a blank line.
 _TABLES = ("reading", "cycles")
 
@@ -54,10 +57,16 @@ _TABLES = ("reading", "cycles")
 class Blocks:
     """Makes what marks ask for; programs run once for each set of options."""
 
-    def __init__(self, root, tools):
+    def __init__(self, root, tools, leaves_out_large_runs=False):
         self._root, self._tools, self._runs = Path(root), tools, {}
+        self._leaves_out_large_runs = leaves_out_large_runs
         self.folder = Path()  # of the text
         self.figures = {}  # path, relative to the root: content
+
+    def leaves_out(self, text):
+        """Whether a block stays as it is, because a run for it is too large."""
+        return self._leaves_out_large_runs and any(
+            _size(run) >= _LARGE_RUN for run in text.split(";"))
 
     def make(self, kind, text):
         """The lines of a block."""
@@ -102,6 +111,12 @@ class Blocks:
         return step_table.table(self._root, self._tools, text)
 
 
+def _size(options):
+    """M x N x K of a run, or 0 where its options don't give all three."""
+    sizes = [int(number) for number in re.findall(r"--[mnk] (\d+)", options)]
+    return sizes[0] * sizes[1] * sizes[2] if len(sizes) == 3 else 0
+
+
 def _without_wall_time(line):
     if re.match(r"^time\s+wall [\d.]+ s$", line):
         return None
@@ -119,7 +134,7 @@ def refreshed(text, path, blocks, kinds):
         if FENCE.match(line):
             inside = not inside
         mark = None if inside else _MARK.match(line)
-        if not mark or mark.group(1) not in kinds:
+        if not mark or mark.group(1) not in kinds or blocks.leaves_out(mark.group(2)):
             continue
         end = _end_of_block(lines, index, mark.group(1))
         try:
@@ -175,11 +190,11 @@ def missing_sections(root):
     return problems
 
 
-def examine(root, tools, kinds, write=False, only=()):
+def examine(root, tools, kinds, write=False, only=(), leaves_out_large_runs=False):
     """[Problem] of all texts (or of those below the folders `only`); `write` brings the blocks up
     to date first, and what is left can't be mended so. Returns (problems, written files)."""
     root, problems, written, cache = Path(root), [], [], {}
-    blocks = Blocks(root, tools)
+    blocks = Blocks(root, tools, leaves_out_large_runs)
     for path in markdown_files(root):
         if only and not any(path == part or part in path.parents for part in only):
             continue
@@ -214,6 +229,8 @@ def main(arguments=None):
     what.add_argument("--check", action="store_true")
     parser.add_argument("--without-runs", action="store_true",
                         help="excerpts, reading orders and links alone: what programs print stays")
+    parser.add_argument("--without-large-runs", action="store_true",
+                        help="blocks of runs that take many seconds stay as they are")
     parser.add_argument("only", nargs="*", type=Path,
                         help="folders or files, relative to the root; all where none is given")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
@@ -222,7 +239,8 @@ def main(arguments=None):
         "excerpt", "reading", "all-commands", "output", "cycles", "report", "timeline")
     try:
         tools = None if chosen.without_runs else tools_of(chosen.root)
-        problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only)
+        problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only,
+                                    chosen.without_large_runs)
     except WorkbookError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the host hands to the kernel, in chapter 5 and in chapter 6.
+/// What the host hands to the kernel of chapter 5; chapter 6 makes its own arguments of it.
 
 #include <cuda.h>
 
@@ -12,7 +12,7 @@
 
 namespace bw {
 
-/// Kernel arguments of chapters 5 and 6, passed by value as a `__grid_constant__`: TMA reads the
+/// Kernel arguments of chapter 5, passed by value as a `__grid_constant__`: TMA reads the
 /// tensor maps in place. Boxes are the units of one copy: `slices` of a tile that CTAs of a
 /// cluster share, and slices of the output.
 struct GemmKernelArguments {

@@ -22,6 +22,10 @@ std::vector<GemmKernel> square_tiles();
 /// 128 x 64 likewise: up to some hundred rows.
 std::vector<GemmKernel> small_tiles();
 
+/// 128 x 96 and 128 x 144, no cluster: shapes whose tiles of 128 and 192 columns fill a round
+/// badly.
+std::vector<GemmKernel> between_tiles();
+
 /// 64 x 64, by itself and with K split over two or three CTAs, and 64 x 256, the math warpgroups
 /// side by side: up to 128 rows.
 std::vector<GemmKernel> half_tiles();

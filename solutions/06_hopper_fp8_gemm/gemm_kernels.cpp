@@ -24,8 +24,8 @@ const std::vector<GemmKernel>& gemm_kernels() {
                                 detail::wide_tile_single(),  detail::tall_tile(),
                                 detail::narrow_tile(),       detail::narrow_tile_stream_k(),
                                 detail::narrow_tile_single()};
-    for (auto* group :
-         {detail::square_tiles, detail::small_tiles, detail::half_tiles, detail::swap_ab_tiles}) {
+    for (auto* group : {detail::square_tiles, detail::small_tiles, detail::between_tiles,
+                        detail::half_tiles, detail::swap_ab_tiles}) {
       for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
     }
     return all;

@@ -72,18 +72,37 @@ uint32_t resident_clusters(const GemmKernel& kernel) {
   return known[key] = prepare_kernel(kernel);
 }
 
-/// The tiles that A doesn't fill.
-LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, const GemmTraits& traits) {
+/// The tiles that A doesn't fill, and the map by which they are loaded.
+void set_last_rows(HopperGemmArguments& arguments, const BlockwiseFp8GemmArguments& gemm,
+                   const GemmTraits& traits) {
   constexpr int64_t kSwizzleRows = 8;
   const int64_t left = gemm.m % traits.tile_m;
-  LastRows last;
+  LastRows& last = arguments.last_rows;
   last.first = static_cast<uint32_t>(gemm.m - left);
-  if (gemm.m % traits.cluster_rows() == 0) return last;
+  if (gemm.m % traits.cluster_rows() == 0) return;
   const int64_t rows = std::max(round_up(left, kSwizzleRows), kSwizzleRows);
   last.rows = static_cast<uint32_t>(rows);
   last.behind = static_cast<uint32_t>(left > 0 ? gemm.m - left : gemm.m - rows);
-  last.a = bw::detail::operand_map("A", gemm.a, gemm.m, gemm.k, gemm.lda, static_cast<int>(rows));
-  return last;
+  arguments.last_a =
+      bw::detail::operand_map("A", gemm.a, gemm.m, gemm.k, gemm.lda, static_cast<int>(rows));
+}
+
+/// What is the same as in chapter 5.
+HopperGemmArguments arguments_of(const BlockwiseFp8GemmArguments& gemm, const GemmTraits& traits) {
+  const GemmKernelArguments common = make_kernel_arguments(gemm, boxes_of(traits));
+  HopperGemmArguments arguments{};
+  arguments.a = common.a;
+  arguments.b = common.b;
+  arguments.a_scales = common.a_scales;
+  arguments.c = common.c;
+  arguments.d = common.d;
+  arguments.b_scales = common.b_scales;
+  arguments.raster = common.raster;
+  arguments.fast_raster = FastRaster(common.raster);
+  arguments.k_blocks = common.k_blocks;
+  arguments.beta = common.beta;
+  arguments.has_residual = common.has_residual;
+  return arguments;
 }
 
 /// Sizes of the consecutive parts of a StreamKWorkspace.
@@ -100,10 +119,8 @@ size_t flags_bytes(const PreparedGemm& prepared) {
 
 PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmChoice& choice) {
   const GemmKernel& kernel = *choice.kernel;
-  PreparedGemm prepared{
-      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}, {}, {}}, choice, 0};
-  prepared.arguments.last_rows = last_rows_of(gemm, kernel.traits);
-  prepared.arguments.fast_raster = FastRaster(prepared.arguments.raster);
+  PreparedGemm prepared{arguments_of(gemm, kernel.traits), choice, 0};
+  set_last_rows(prepared.arguments, gemm, kernel.traits);
   prepared.arguments.direct = {.d = static_cast<uint16_t*>(gemm.d),
                                .ldd = static_cast<uint64_t>(gemm.ldd),
                                .c = reinterpret_cast<const uint16_t*>(gemm.c),

@@ -42,7 +42,6 @@ struct DirectOutput {
 /// a tile is loaded by a map of its own, as far as there are rows. Its other rows are undefined:
 /// the rows of D that they would give are never written.
 struct LastRows {
-  CUtensorMap a;                 ///< as GemmKernelArguments::a, box 128 × `rows`
   uint32_t first = 0xffff'ffff;  ///< the tiles from this row on are such
   uint32_t rows = 0;             ///< of their box: a multiple of 8
   /// First row of a tile that is past A altogether, as the last CTA of a cluster may have it.
@@ -56,23 +55,44 @@ struct ATileLoad {
   uint32_t rows;           ///< number of rows
 };
 
-/// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.
-struct HopperGemmArguments : GemmKernelArguments {
-  LastRows last_rows;         ///< tiles that A doesn't fill
-  FastRaster fast_raster;     ///< of `raster`
-  DirectOutput direct;        ///< for tiles that are written without TMA
+/// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`. An SM fetches its
+/// parameters 64 bytes at a time when they are first used, and each such line costs a role some
+/// hundred cycles before its first tile. So the scalars come first, in the order of their use.
+struct HopperGemmArguments {
+  // What the load warp needs to know its first tile.
+  alignas(64) FastRaster fast_raster;  ///< of `raster`
+  uint32_t k_blocks = 0;               ///< ceil(K / 128)
+  LastRows last_rows;                  ///< tiles that A doesn't fill
+  float beta = 0;                      ///< factor of the residual C; 0: no C
+  uint32_t has_residual = 0;           ///< 0: C isn't read
+  // What the math warps need, too.
+  alignas(64) BScaleMatrix b_scales;  ///< B's scales
+  DirectOutput direct;                ///< for tiles that are written without TMA
+
+  CUtensorMap a;         ///< e4m3 [M, K], box 128 × (rows of a slice), swizzle 128B
+  CUtensorMap b;         ///< e4m3 [N, K], box 128 × (rows of a slice), swizzle 128B
+  CUtensorMap a_scales;  ///< fp32 [ceil(K/128), M], box (rows of a CTA) × 1
+  CUtensorMap c;         ///< bf16 [M, N], box (columns of a slice) × (rows of a slice)
+  CUtensorMap d;         ///< bf16 [M, N], box as of c
+  CUtensorMap last_a;    ///< as `a` for the tiles of `last_rows`, box 128 × `last_rows.rows`
+
+  TileRaster raster;          ///< in clusters
   StreamKArguments stream_k;  ///< how the last round is shared
   GroupSchedule groups;       ///< of a kernel with `grouped`
 
   /// How to load the tile of A of `tile_m` rows from `row` on.
   __device__ __forceinline__ ATileLoad a_tile_load(uint32_t row, uint32_t tile_m) const {
     if (row < last_rows.first) return {&a, row, tile_m};
-    return {&last_rows.a, row < direct.m ? row : last_rows.behind, last_rows.rows};
+    return {&last_a, row < direct.m ? row : last_rows.behind, last_rows.rows};
   }
   /// One thread: brings the tensor maps into the descriptor cache.
   __device__ __forceinline__ void prefetch_tensor_maps() const {
-    GemmKernelArguments::prefetch_tensor_maps();
-    if (last_rows.rows > 0) ptx::prefetch_tensormap(&last_rows.a);
+    ptx::prefetch_tensormap(&a);
+    ptx::prefetch_tensormap(&b);
+    ptx::prefetch_tensormap(&a_scales);
+    ptx::prefetch_tensormap(&d);
+    if (has_residual) ptx::prefetch_tensormap(&c);
+    if (last_rows.rows > 0) ptx::prefetch_tensormap(&last_a);
   }
 };
 

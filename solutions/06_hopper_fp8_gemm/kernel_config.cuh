@@ -67,14 +67,22 @@ struct GemmConfig {
   /// Groups of columns with a B-scale of their own.
   static constexpr int kScaleGroups = kWarpgroupColumns / kScaleColumns;
   static_assert(kScaleColumns % 8 == 0, "a B-scale begins at a multiple of 8 columns");
+  /// Rows of the matrix of B-scales that a warpgroup's columns have at most.
+  static constexpr int kScaleRows =
+      (kWarpgroupColumns + 2 * kScaleBlock - kScaleColumns - 1) / kScaleBlock;
+  /// Where the groups are many and their rows two, a row is loaded once, and each group picks one.
+  static constexpr bool kPicksScales = kScaleGroups > kScaleRows + 1;
+  static_assert(!kPicksScales || kScaleRows == 2, "a group picks one of two scales");
+  /// B-scales that are loaded for a K block.
+  static constexpr int kLoadedScales = kPicksScales ? kScaleRows : kScaleGroups;
   /// K blocks of an iteration of the math warps' loop that covers laps of the ring.
   static constexpr int kLapBlocks = traits.laps * traits.stages;
   /// Where a warpgroup has the widest part of a tile, a K block takes long.
   static constexpr bool kHasLongBlocks = kWarpgroupColumns == 256;
   /// The B-scales' way from memory.
   using BScales = std::conditional_t<kHasLongBlocks && kLapBlocks == 0,
-                                     BScalesAhead<kScaleGroups, traits.stream_k>,
-                                     BScalesInLanes<kScaleGroups, kLapBlocks>>;
+                                     BScalesAhead<kLoadedScales, traits.stream_k>,
+                                     BScalesInLanes<kLoadedScales, kLapBlocks>>;
 
   static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
                 "a cluster either shares operands or splits K, not both");

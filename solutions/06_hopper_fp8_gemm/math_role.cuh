@@ -143,9 +143,12 @@ class MathWarpgroup {
   /// Begins with the B-scales of the warpgroup's columns of a tile.
   __device__ __forceinline__ void begin_part(const TilePart& part) {
     const int32_t column = part.column + GemmCta<Config>::warpgroup_column(warpgroup_);
+    constexpr uint32_t kStep = Config::kPicksScales ? kScaleBlock : Config::kScaleColumns;
+    if constexpr (Config::kPicksScales) {
+      first_scale_columns_ = uniform(static_cast<uint32_t>(kScaleBlock - column % kScaleBlock));
+    }
     const auto row_of = [&](uint32_t group) {
-      uint32_t row =
-          min((column + group * Config::kScaleColumns) / kScaleBlock, cta_.args.b_scales.rows - 1);
+      uint32_t row = min((column + group * kStep) / kScaleBlock, cta_.args.b_scales.rows - 1);
       if constexpr (Config::traits.grouped) row += part.group * cta_.args.groups.scale_rows;
       return cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
     };
@@ -247,9 +250,17 @@ class MathWarpgroup {
   __device__ __forceinline__ KBlockScales<Config> scales_of(uint32_t stage) const {
     KBlockScales<Config> scales;
     scales.read_a(a_scales_ + stage * Config::Payload::kAScalesBytes);
+    if constexpr (Config::kPicksScales) {
+      const float first = b_scales_.of_group(0), second = b_scales_.of_group(1);
 #pragma unroll
-    for (int group = 0; group < Config::kScaleGroups; ++group) {
-      scales.b[group] = b_scales_.of_group(group);
+      for (int group = 0; group < Config::kScaleGroups; ++group) {
+        scales.b[group] = group * Config::kScaleColumns < first_scale_columns_ ? first : second;
+      }
+    } else {
+#pragma unroll
+      for (int group = 0; group < Config::kScaleGroups; ++group) {
+        scales.b[group] = b_scales_.of_group(group);
+      }
     }
     return scales;
   }
@@ -327,6 +338,7 @@ class MathWarpgroup {
   bool releases_;                      ///< whether this lane arrives where a stage is released
   uint32_t remote_empty_ = 0;          ///< kReleasesRemotely: the lane's first empty barrier
   typename Config::BScales b_scales_;  ///< of the part's columns
+  uint32_t first_scale_columns_ = 0;   ///< kPicksScales: the columns with the first of two scales
 };
 
 }  // namespace bw::hopper

@@ -7,7 +7,8 @@ some lanes of a warp take and others don't (on `elect.sync`, on the lane's numbe
 thread) every path to an `.aligned` instruction must hold a `bar.warp.sync` of the whole warp or a
 barrier of the CTA.
 
-It also takes every `bar.warp.sync` out in turn: at least one in each program must be missed."""
+It also takes one `bar.warp.sync` after the other out of each kernel until one is missed, which has to
+happen in some kernel."""
 
 import re
 import sys
@@ -30,18 +31,17 @@ class Instruction:
         match = INSTRUCTION.match(text)
         self.guard, self.opcode, self.line = match.group(2), match.group(3), line
         self.operands = [operand.strip() for operand in match.group(4).split(",")]
+        self.results = [name for name in REGISTER.findall(self.operands[0]) if name != "_"]
+        self.sources = REGISTER.findall(",".join(self.operands[1:]))
         self.text = text
-
-    def is_aligned(self):
-        return "aligned" in self.opcode.split(".") and not self.is_barrier()
+        self.base = self.opcode.split(".")[0]
+        self.brings_together = self.is_barrier() or self.is_syncwarp()
+        self.is_aligned = "aligned" in self.opcode.split(".") and not self.is_barrier()
 
     def is_barrier(self):
         """A __syncthreads(), whose threads nvcc and ptxas bring together, or a named barrier."""
         return self.opcode.startswith(("bar.sync", "bar.red", "barrier.sync", "barrier.red",
                                        "bar.cta.sync", "barrier.cta.sync"))
-
-    def brings_together(self):
-        return self.is_barrier() or self.is_syncwarp()
 
     def is_syncwarp(self):
         return self.opcode == "bar.warp.sync" and self.operands[0] in WHOLE_WARP
@@ -125,13 +125,12 @@ def number(text):
 
 def kind_of(instruction, kinds):
     """What the result of an instruction is for the lanes of a warp."""
-    opcode, sources = instruction.opcode, instruction.operands[1:]
-    base = opcode.split(".")[0]
+    opcode, base, sources = instruction.opcode, instruction.base, instruction.operands[1:]
     if base == "elect" or "%laneid" in sources:
         return LANES
     if "%tid.x" in sources:
         return THREADS
-    found = {kinds.get(name) for source in sources for name in REGISTER.findall(source)}
+    found = {kinds.get(name) for name in instruction.sources}
     if base in ("shfl", "vote", "redux", "ld", "mbarrier", "atom"):
         return None
     constant = number(sources[-1]) if sources else None
@@ -160,17 +159,16 @@ def divergent(code):
             kind = kind_of(instruction, kinds)
             if kind is None:
                 continue
-            for name in REGISTER.findall(instruction.operands[0]):
-                if name != "_" and kinds.get(name) not in (LANES, kind):
+            for name in instruction.results:
+                if kinds.get(name) not in (LANES, kind):
                     kinds[name] = kind
                     changed = True
     return {name for name, kind in kinds.items() if kind == LANES}
 
 
-def violations(code, labels, without=None):
-    """The `.aligned` instructions that a part of a warp may come to; `without`: an instruction that
-    is taken out."""
-    apart = divergent(code)
+def violations(code, labels, apart, without=None):
+    """The `.aligned` instructions that a part of a warp may come to. `apart`: the registers that
+    divergent() names; `without`: an instruction that is taken out."""
     seen, pending, found = set(), [(0, None)], {}
     while pending:
         index, origin = pending.pop()
@@ -179,11 +177,11 @@ def violations(code, labels, without=None):
         seen.add((index, origin is not None))
         instruction = code[index]
         if instruction is not without:
-            if origin is not None and instruction.is_aligned():
+            if origin is not None and instruction.is_aligned:
                 found[index] = (instruction, origin)
-            if instruction.brings_together() and instruction.guard is None:
+            if instruction.brings_together and instruction.guard is None:
                 origin = None
-        base = instruction.opcode.split(".")[0]
+        base = instruction.base
         if base in ("bra", "ret", "exit", "trap"):
             after = origin
             if base == "bra" and instruction.guard in apart:
@@ -211,22 +209,21 @@ def kernels(text):
 
 
 def check(program):
-    count, missed, taken = 0, 0, 0
+    count, missed = 0, 0
     for texts in ptx_modules(program).values():
         for name, body in (kernel for text in texts for kernel in kernels(text)):
             code, labels = read(body)
+            apart = divergent(code)
             count += 1
-            for instruction, branch in violations(code, labels):
+            for instruction, branch in violations(code, labels, apart):
                 sys.exit(f"{program.name}, kernel {name}: `{instruction.text}` (line "
                          f"{instruction.line} of its body) may be reached by some lanes of a warp: "
                          f"they part at `{branch.text}` (line {branch.line}). Put a __syncwarp() "
                          "between them.")
-            for instruction in code:
-                if instruction.is_syncwarp():
-                    taken += 1
-                    missed += bool(violations(code, labels, without=instruction))
+            missed += any(violations(code, labels, apart, without=instruction)
+                          for instruction in code if instruction.is_syncwarp())
     assert count, f"{program.name} holds no kernel"
-    print(f"{program.name}: {count} kernels, {missed} of {taken} bar.warp.sync are needed")
+    print(f"{program.name}: {count} kernels, of which {missed} need one of their bar.warp.sync")
     return missed
 
 

@@ -148,7 +148,7 @@ def kernels_of(text):
 @functools.lru_cache(maxsize=None)
 def registers_of(nvcc, architecture, text):
     """{name: registers of a thread at launch} of a PTX module's kernels, by ptxas."""
-    report = machine_code(nvcc, architecture, text)[0]
+    report = machine_code(nvcc, architecture, text, disassembles=False)[0]
     return dict(re.findall(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", report, re.S))
 
 

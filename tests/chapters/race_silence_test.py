@@ -5,6 +5,7 @@ next to them. SEEDS is how many seeds of the schedule are tried."""
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -44,6 +45,16 @@ class NothingRaces(unittest.TestCase):
                              universal_newlines=True)
         return run.stdout.split()
 
+    def chosen(self, configurations):
+        """All of them; under one seed each structure of chapter 7 in one format, the next in another:
+        between formats a kernel differs in the copies of scales and the MMA alone."""
+        if self.seeds > 1:
+            return configurations
+        structures = {}
+        for name in configurations:
+            structures.setdefault(re.sub(r"^(mxfp|nvfp)\d_", "", name), []).append(name)
+        return [names[place % len(names)] for place, names in enumerate(structures.values())]
+
     def test_the_programs(self):
         for program in self.programs:
             if program.name in OPTIONS:
@@ -52,7 +63,7 @@ class NothingRaces(unittest.TestCase):
                 continue
             configurations = self.configurations(program)
             self.assertGreater(len(configurations), 15)
-            for configuration in configurations:
+            for configuration in self.chosen(configurations):
                 more = ("--output", "fp32") if configuration.endswith("fp32") else ()
                 if configuration.startswith(("mxfp", "nvfp")):
                     more = ("--format", configuration.split("_")[0])

@@ -5,7 +5,7 @@
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter01_pipeline {
 namespace {
 
 constexpr int kStages = 3;
@@ -365,4 +365,4 @@ TEST(ProducerConsumerPipeline, ConsumerSignalAndStepWaitsForFullArrivesOnEmptySt
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter01_pipeline

@@ -8,7 +8,7 @@
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter01_scopes {
 namespace {
 
 constexpr int kStages = 2;
@@ -185,4 +185,4 @@ TEST(ConsumerStage, ReleaseWithoutSignalOnlySteps) {
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter01_scopes

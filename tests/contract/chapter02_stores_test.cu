@@ -10,7 +10,7 @@
 #include "solutions/02_tmem_lifecycle/tmem_allocation.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter02_stores {
 namespace {
 
 constexpr unsigned kThreads = kContextThreads<128>;
@@ -155,4 +155,4 @@ TEST(TmemAddressStore, Stores16x256b) { expect_stored_in_both_halves<Shape::k16x
 TEST(TmemAddressStore, Stores16x32bx2) { expect_stored_in_both_halves<Shape::k16x32bx2>(); }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter02_stores

@@ -9,7 +9,7 @@
 #include "solutions/02_tmem_lifecycle/warp_group_barrier.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter02_lifecycle {
 namespace {
 
 constexpr unsigned kThreads = kContextThreads<128>;
@@ -422,4 +422,4 @@ TEST(WarpGroupBarrier, HasTheContractsThreadsAndId) {
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter02_lifecycle

@@ -9,7 +9,7 @@
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter03_contexts {
 namespace {
 
 template <int CtaGroup, int epilogue_threads>
@@ -287,4 +287,4 @@ TEST(EpilogueWarpContext, ExitInAPairArrivesInBothCtas) {
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter03_contexts

@@ -11,7 +11,7 @@
 #include "solutions/03_warp_contexts/warp_context_types.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter03_pipeline {
 namespace {
 
 constexpr int kStages = 2;
@@ -299,4 +299,4 @@ TEST(WarpContextTypes, NamesTheTypesOfBothContexts) { expect_types<128>(); }
 TEST(WarpContextTypes, CountsBothGroupsOfEpilogueWarps) { expect_types<256>(); }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter03_pipeline

@@ -12,7 +12,7 @@
 #include "solutions/04_per_k_contexts/epilogue_k_context.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter04_accumulator {
 namespace {
 
 constexpr int kKBlocks = 3;
@@ -226,4 +226,4 @@ TYPED_TEST(BlockwiseFp8AccumulatorOf, PromoteReleasesAccumulatorAndInputOncePerK
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter04_accumulator

@@ -8,7 +8,7 @@
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter04_input {
 namespace {
 
 // ---- TilePayload
@@ -360,4 +360,4 @@ TEST(InputProducer, DrainDoesNotWaitForStagesThatWereNeverFilled) {
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter04_input

@@ -11,7 +11,7 @@
 #include "solutions/04_per_k_contexts/output_k_pipeline.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter04_life {
 namespace {
 
 constexpr int kOutputStages = 2, kInputStages = 3, kStride = 64;
@@ -206,4 +206,4 @@ TEST(EpilogueWarpContext, PerKStageHandsTheInputStageBackWhenBothGroupsHaveReadT
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter04_life

@@ -10,7 +10,7 @@
 #include "solutions/04_per_k_contexts/output_k_pipeline.cuh"
 #include "tests/contract/observation.cuh"
 
-namespace bw::test {
+namespace bw::test::chapter04_stages {
 namespace {
 
 constexpr int kOutputStages = 2, kInputStages = 3;
@@ -505,4 +505,4 @@ TEST(EpilogueKContext, BlocksOfAStageWaitAtTheFirstAndHandBackAtTheLast) {
 }
 
 }  // namespace
-}  // namespace bw::test
+}  // namespace bw::test::chapter04_stages

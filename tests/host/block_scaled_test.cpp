@@ -24,7 +24,7 @@ namespace {
 constexpr BlockFormat kFormats[] = {BlockFormat::kMxfp8, BlockFormat::kMxfp4, BlockFormat::kNvfp4};
 
 /// An element of the matrices here: rows of different magnitudes.
-struct TestValues {
+struct BlockTestValues {
   float operator()(int64_t row, int64_t column) const {
     return RandomNormal(3, 1)(row * 4096 + column) * std::exp2(static_cast<float>(row % 7 - 3));
   }
@@ -80,14 +80,14 @@ TEST(NarrowFormats, RoundPowersOfTwoUpAndDown) {
 TEST(BlockScaledMatrix, ElementsAreTheNearestToTheirQuotientsAndNoneSaturates) {
   constexpr int64_t kRows = 9, kK = 160;
   for (const BlockFormat format : kFormats) {
-    const BlockScaledMatrix matrix = quantise_block_scaled(format, kRows, kK, TestValues{});
+    const BlockScaledMatrix matrix = quantise_block_scaled(format, kRows, kK, BlockTestValues{});
     const int64_t width = scale_block(format);
     ASSERT_EQ(matrix.blocks, kK / width);
     const double most = format == BlockFormat::kMxfp8 ? 448 : 6;
     for (int64_t row = 0; row < kRows; ++row) {
       for (int64_t column = 0; column < kK; ++column) {
         const double scale = matrix.scale(row, column / width) * matrix.factor;
-        const double quotient = to_float(to_bf16(TestValues{}(row, column))) / scale;
+        const double quotient = to_float(to_bf16(BlockTestValues{}(row, column))) / scale;
         // ue8m0 rounds up, so that no quotient is beyond the largest element; ue4m3 rounds to the
         // nearest of eight steps, so that a quotient may be a sixteenth beyond.
         EXPECT_LE(std::fabs(quotient), most * (format == BlockFormat::kNvfp4 ? 17.0 / 16 : 1));
@@ -129,11 +129,12 @@ TEST(BlockScaledMatrix, PacksTwoElementsOfFourBitsToAByte) {
 }
 
 TEST(BlockScaledMatrix, Nvfp4HasOneFactorForAll) {
-  const auto matrix = quantise_block_scaled(BlockFormat::kNvfp4, 64, 64, TestValues{});
+  const auto matrix = quantise_block_scaled(BlockFormat::kNvfp4, 64, 64, BlockTestValues{});
   double largest = 0;
   for (int64_t row = 0; row < 64; ++row) {
     for (int64_t column = 0; column < 64; ++column) {
-      largest = std::max<double>(largest, std::fabs(to_float(to_bf16(TestValues{}(row, column)))));
+      largest =
+          std::max<double>(largest, std::fabs(to_float(to_bf16(BlockTestValues{}(row, column)))));
     }
   }
   EXPECT_FLOAT_EQ(matrix.factor, static_cast<float>(largest / (448 * 6)));
@@ -154,7 +155,7 @@ TEST(ScaleLayout, IsThatOfTheFigures) {
 
 TEST(ScaleLayout, HoldsEveryScaleOnceAndZerosElsewhere) {
   for (const BlockFormat format : kFormats) {
-    const auto matrix = quantise_block_scaled(format, 130, 160, TestValues{});
+    const auto matrix = quantise_block_scaled(format, 130, 160, BlockTestValues{});
     const std::vector<uint8_t> atoms = lay_out_scales("A", matrix);
     std::vector<int> seen(atoms.size());
     for (int64_t row = 0; row < matrix.rows; ++row) {
@@ -182,7 +183,7 @@ TEST(ScaleLayout, RefusesScalesWithoutAValue) {
                {BlockFormat::kNvfp4, 0x7f},
                {BlockFormat::kNvfp4, 0x80}};
   for (const auto& [format, code] : cases) {
-    auto matrix = quantise_block_scaled(format, 4, 64, TestValues{});
+    auto matrix = quantise_block_scaled(format, 4, 64, BlockTestValues{});
     matrix.scales[3 * matrix.blocks + 1] = code;
     try {
       lay_out_scales("B", matrix);
@@ -287,7 +288,7 @@ TEST(BlockScaledReference, ComesCloseToTheProductOfTheUnquantisedMatrices) {
 
 TEST(QuantisedComparison, CollectsWhatWasLaidOut) {
   for (const BlockFormat format : kFormats) {
-    const BlockScaledMatrix matrix = quantise_block_scaled(format, 133, 224, TestValues{});
+    const BlockScaledMatrix matrix = quantise_block_scaled(format, 133, 224, BlockTestValues{});
     const BlockScaledMatrix collected =
         collect_scales(format, 133, 224, matrix.values, lay_out_scales("A", matrix), matrix.factor);
     EXPECT_EQ(collected.scales, matrix.scales);
@@ -299,10 +300,10 @@ TEST(QuantisedComparison, CollectsWhatWasLaidOut) {
 /// was made from.
 template <class Compare, class Change>
 int64_t bad_elements(BlockFormat format, const Compare& compare, const Change& change) {
-  BlockScaledMatrix matrix = quantise_block_scaled(format, 20, 96, TestValues{});
+  BlockScaledMatrix matrix = quantise_block_scaled(format, 20, 96, BlockTestValues{});
   BlockwiseReference reference;
   for (int64_t i = 0; i < 20 * 96; ++i) {
-    reference.d.push_back(to_float(to_bf16(TestValues{}(i / 96, i % 96))));
+    reference.d.push_back(to_float(to_bf16(BlockTestValues{}(i / 96, i % 96))));
     reference.magnitude.push_back(std::fabs(reference.d.back()));
   }
   change(matrix);

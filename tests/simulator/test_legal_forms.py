@@ -1,6 +1,8 @@
 """The list of legal instruction forms: its expansion, its packing, and what the simulator does with each
 form, compared with kept numbers. The answers of ptxas themselves are compared by the slow test."""
 
+import itertools
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -12,6 +14,8 @@ from tools import legal_forms, toolkit  # noqa: E402
 from tools.site import form_page  # noqa: E402
 
 KEPT = Path(__file__).with_name("executed_forms.txt")
+# The table of the test that runs them at both levels of strictness and under the race detector.
+NEWER = Path(__file__).parent / "diagnosis" / "newer_forms.inc"
 PROGRAM = None
 
 
@@ -23,6 +27,16 @@ def table(forms, found):
             lines.append(f"{target} {family}: " + ", ".join(
                 f"{row[status]} {status}" for status in legal_forms.STATUSES))
     return "\n".join(lines) + "\n"
+
+
+def opcodes_of_table():
+    """The opcodes of newer_forms.inc, with each choice of their alternatives."""
+    opcodes = set()
+    for pattern in re.findall(r'^{Kind::\w+, "([^"]*)"', NEWER.read_text(encoding="utf-8"), re.M):
+        parts = re.split(r"{([^}]*)}", pattern)
+        choices = [part.split("|") if number % 2 else [part] for number, part in enumerate(parts)]
+        opcodes.update("".join(choice) for choice in itertools.product(*choices))
+    return opcodes
 
 
 class Expansion(unittest.TestCase):
@@ -66,6 +80,12 @@ class Simulator(unittest.TestCase):
                 if word in ("refused", "unknown"):
                     expected = legal_forms.VERSIONS[first] if first else "-"
                     self.assertEqual(note, expected, f"{form.opcode} on {target}")
+
+    def test_each_executed_form_since_9_1_is_in_the_table_of_levels_and_accesses(self):
+        newer = {form.opcode for target, words in self.found.items()
+                 for form, word, first in zip(self.forms, words, self.answers[target])
+                 if word == "executed" and first}
+        self.assertEqual(sorted(newer), sorted(opcodes_of_table()))
 
     def test_the_newest_version_is_that_of_the_newest_toolkit(self):
         header = (ROOT / "common" / "simulator" / "isa" / "ptx_version.hpp").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """All exercises of a chapter, tried as their authors want them to be, by the real check:
 
-    exercise_sweep.py NN           starters and solutions
+    exercise_sweep.py NN           starters, and solutions in the first of an exercise's runs
+    exercise_sweep.py NN runs      solutions in all runs
     exercise_sweep.py NN wrong     each kept wrong answer and remark, and the faulty programs
     exercise_sweep.py NN mine      what a check passes runs in the chapter's program too (`use mine`)
 
@@ -8,6 +9,7 @@ Status 77 (skipped) when the chapter has no exercise.
 """
 
 import sys
+from dataclasses import replace
 
 import support
 from tools import api, check, compose, device_code, exercises, regions, runs, trials
@@ -39,9 +41,13 @@ def tried(exercise, tools, what):
         yield from in_programs(exercise, tools)
     elif what == "wrong":
         yield from trials.wrong_answers(support.ROOT, exercise, tools)
+    elif what == "runs":
+        yield trials.solution(support.ROOT, exercise, tools)
     else:
+        # The other runs are of programs that have tests of their own with the same lines.
+        first = replace(exercise, runs=exercise.runs[:1]) if exercise.is_in_code else exercise
         for one in (trials.starter, trials.solution):
-            yield one(support.ROOT, exercise, tools)
+            yield one(support.ROOT, first, tools)
 
 
 def in_programs(exercise, tools):

@@ -1,6 +1,8 @@
 """Temporary checkouts and stubs for the tests of ./workbook."""
 
+import compileall
 import ctypes
+import functools
 import os
 import shutil
 import stat
@@ -19,9 +21,13 @@ QUICK_VENV = ROOT / "tests" / "workbook" / "stand_ins" / "quick_venv"
 # `hint` reads 88, of its own and Python's; one library for requests, threads or tables adds 40 or more.
 MODULES_OF_A_QUICK_COMMAND = 120
 
-# A project of the same shape as ours, but in C++ alone, so that its build takes a second.
+# A project of the same shape as ours, but in C++ alone, so that its build takes a moment. CMake does not
+# examine the compiler, which would cost more than everything else here.
 _CMAKE = """\
 cmake_minimum_required(VERSION 3.24)
+set(CMAKE_CXX_COMPILER_ID_RUN TRUE)
+set(CMAKE_CXX_COMPILER_ID GNU)
+set(CMAKE_CXX_COMPILER_FORCED TRUE)
 project(stand_in LANGUAGES CXX)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_CUDA_COMPILER unused CACHE STRING "passed by the command")
@@ -43,15 +49,16 @@ set_tests_properties(never PROPERTIES LABELS "chapter05;slow")
 _PROGRAM = """\
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+#include <cstring>
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) std::printf("option %s\\n", argv[i]);
-  for (const char* const name : {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_UNTIL_EVENT",
-                                 "BW_SIM_EXPLORE", "BW_SIM_EXPLORE_LANES"})
+  const char* const settings[] = {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_UNTIL_EVENT",
+                                  "BW_SIM_EXPLORE", "BW_SIM_EXPLORE_LANES"};
+  for (const char* const name : settings)
     if (const char* const value = std::getenv(name)) {
       std::printf("%s %s\\n", name, value);
       for (int i = 1; i < argc; ++i)
-        if (argv[i] == "seed=" + std::string(value)) {
+        if (std::strncmp(argv[i], "seed=", 5) == 0 && std::strcmp(argv[i] + 5, value) == 0) {
           std::printf("again: with BW_SIM_SEED=%s BW_SIM_UNTIL_EVENT=0.3.1250 a run ...\\n", value);
           return 70;
         }
@@ -144,6 +151,13 @@ def grade_anywhere():
         os.environ["BW_GRADE_WITHOUT"] = f"{confinement.BUBBLEWRAP},{confinement.USER}"
 
 
+@functools.lru_cache(maxsize=1)
+def _compile_tools():
+    """Makes the bytecode of the command's modules. Every checkout gets a copy of it: else its first
+    command would compile them again, as it does where this tree can't be written to."""
+    compileall.compile_dir(ROOT / "common" / "tools", quiet=2)
+
+
 class CheckoutTest(unittest.TestCase):
     """A test with a folder of its own; checkout() puts the command and a small project there."""
 
@@ -155,8 +169,8 @@ class CheckoutTest(unittest.TestCase):
     def checkout(self):
         """The command under test in a stub project; returns its root."""
         root = self.folder / "checkout"
-        shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools",
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        _compile_tools()
+        shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools")
         for name in ("chapters.json", "toolkits.json"):
             shutil.copy(ROOT / "common" / name, root / "common" / name)
         shutil.copy(ROOT / "workbook", root / "workbook")

@@ -179,7 +179,8 @@ class MissingTools(CheckoutTest):
     def test_a_toolkit_that_cannot_be_fetched(self):
         root = self.checkout()
         result = self.run_workbook(root, "run", "5", "--sim", BW_TOOLKIT_IGNORE_SYSTEM="1",
-                                   PIP_NO_INDEX="1", PIP_FIND_LINKS=str(self.folder))
+                                   PIP_NO_INDEX="1", PIP_FIND_LINKS=str(self.folder),
+                                   PYTHONPATH=QUICK_VENV)
         self.assert_clear_error(result, "pip could not install nvidia-cuda-nvcc==13.0",
                                 "set CUDA_HOME")
         self.assertFalse(private_env.is_complete(root))

@@ -1,7 +1,7 @@
 """`./workbook grade` on a small class: the expected verdicts of every student, on any number of
-workers, and whatever happens in between. Tests with a cluster need Dask (`./workbook setup --grading`).
+workers, and whatever happens in between. Some need Dask (`./workbook setup --grading`).
 
-    test_grade.py Verdicts | Disturbed | Cluster | BadInput
+    test_grade.py Verdicts | VerdictsByDask | Disturbed | DisturbedByDask | Cluster | BadInput
 """
 
 import csv
@@ -117,6 +117,10 @@ class GradeTest(unittest.TestCase):
             found[key] = line
         return found
 
+    def without_times(self):
+        return {key: {name: value for name, value in line.items() if name != "seconds"}
+                for key, line in self.lines().items()}
+
     def assert_expected(self, out=None):
         """Every student has the expected verdicts, and no others."""
         got = {}
@@ -197,33 +201,6 @@ class Verdicts(GradeTest):
         self.assertEqual(rows["wrong_0"]["1.4"], "failed")
         self.assertIn("'=cmd()", rows)
 
-    def test_any_number_of_workers_gives_the_same(self):
-        seen = []
-        for workers in ("1", "2", "4"):
-            self.out = self.out.with_name(f"out{workers}")
-            self.grade("--workers", workers)
-            self.assert_expected()
-            seen.append(self.without_times())
-        self.assertEqual(seen[0], seen[1])
-        self.assertEqual(seen[0], seen[2])
-        # ... and any order of the submissions, by a list; one is named twice.
-        names = sorted(os.listdir(self.handed_in), key=lambda name: name[::-1])
-        listed = self.out.with_name("class.txt")
-        lines = [f"{self.handed_in / name}\n" for name in [*names, names[0]]
-                 if not (self.handed_in / name).is_symlink()]
-        listed.write_text("# a list\n" + "".join(lines), encoding="utf-8")
-        self.out = self.out.with_name("listed")
-        self.grade("--workers", "2", place=listed, dask=False)
-        one = dict(seen[0])
-        for exercise in ("1.4", "1.5", "1.6"):
-            one.pop(("link_instead_of_a_folder", exercise))
-        self.assertEqual(self.without_times(), one)
-        self.assertIn("is the same folder as", (self.out / "report.html").read_text(encoding="utf-8"))
-
-    def without_times(self):
-        return {key: {name: value for name, value in line.items() if name != "seconds"}
-                for key, line in self.lines().items()}
-
     def test_only_what_changed_is_graded_again(self):
         handed_in = self.out.with_name("changing")
         for name in ("right", "wrong_0"):
@@ -264,7 +241,32 @@ class Verdicts(GradeTest):
         self.assert_expected(Path(f"{self.out}.kept"))
 
 
-class Disturbed(GradeTest):
+class VerdictsByDask(GradeTest):
+    def test_any_number_of_workers_gives_the_same(self):
+        seen = []
+        for workers in ("1", "2", "4"):
+            self.out = self.out.with_name(f"out{workers}")
+            self.grade("--workers", workers)
+            self.assert_expected()
+            seen.append(self.without_times())
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(seen[0], seen[2])
+        # ... and any order of the submissions, by a list; one is named twice.
+        names = sorted(os.listdir(self.handed_in), key=lambda name: name[::-1])
+        listed = self.out.with_name("class.txt")
+        lines = [f"{self.handed_in / name}\n" for name in [*names, names[0]]
+                 if not (self.handed_in / name).is_symlink()]
+        listed.write_text("# a list\n" + "".join(lines), encoding="utf-8")
+        self.out = self.out.with_name("listed")
+        self.grade("--workers", "2", place=listed, dask=False)
+        one = dict(seen[0])
+        for exercise in ("1.4", "1.5", "1.6"):
+            one.pop(("link_instead_of_a_folder", exercise))
+        self.assertEqual(self.without_times(), one)
+        self.assertIn("is the same folder as", (self.out / "report.html").read_text(encoding="utf-8"))
+
+
+class InterruptTest(GradeTest):
     small = True
 
     def interrupt(self, dask):
@@ -289,11 +291,10 @@ class Disturbed(GradeTest):
         again = [key for _, key in self.checks()][len(begun):]
         self.assertFalse(kept.intersection(again), "what was known was checked again")
 
+
+class DisturbedByDask(InterruptTest):
     def test_ctrl_c_and_resume(self):
         self.interrupt(dask=True)
-
-    def test_ctrl_c_and_resume_in_the_process_pool(self):
-        self.interrupt(dask=False)
 
     def test_a_worker_is_killed(self):
         process = self.start("--workers", "2", seconds=PAUSE_SECONDS)
@@ -302,6 +303,11 @@ class Disturbed(GradeTest):
         said, _ = process.communicate(timeout=WAIT_SECONDS)
         self.assertEqual(process.returncode, 0, said)
         self.assert_expected()
+
+
+class Disturbed(InterruptTest):
+    def test_ctrl_c_and_resume_in_the_process_pool(self):
+        self.interrupt(dask=False)
 
     def test_a_process_of_the_pool_is_killed(self):
         process = self.start("--workers", "2", seconds=PAUSE_SECONDS, dask=False)

@@ -371,6 +371,15 @@ class Stores(FolderTest):
 
 
 class Caches(FolderTest):
+    def test_ptx_comes_back_and_takes_a_fraction_of_its_space(self):
+        ptx = self.folder / "kernel.ptx"
+        ptx.write_bytes(b"\tmov.b32 %r1, %r2;\n" * 1000)
+        ptx_cache.put(self.folder, "ab", ptx)
+        kept, = ptx_cache.folder(self.folder).iterdir()
+        self.assertLess(kept.stat().st_size, ptx.stat().st_size / 5)
+        copied = ptx_cache.copy(self.folder, "ab", self.folder / "copy.ptx")
+        self.assertEqual(copied.read_bytes(), ptx.read_bytes())
+
     def test_the_oldest_go_first(self):
         place = ptx_cache.folder(self.folder)
         place.mkdir(parents=True)

@@ -1,6 +1,7 @@
 """Answers that talk instead of computing: what a kernel prints is neither a measurement, nor a result,
 nor a report, and changes no verdict."""
 
+import os
 import unittest
 from dataclasses import replace
 
@@ -36,7 +37,8 @@ class Talking(unittest.TestCase):
     def test_a_slow_answer_that_prints_a_low_number(self):
         slow = [exercise for exercise in self.known if exercise.kind == exercises.IMPROVE]
         self.assertGreater(len(slow), 2)
-        for exercise in slow:
+        # One place measures for all exercises; the programs that print differ. The slow test asks all.
+        for exercise in slow if "BW_TEST_SWEEP" in os.environ else slow[::3]:
             with self.subTest(exercise.id):
                 lines = list(exercise.region.starter)
                 if any(exercises.NOT_DONE_MACRO in line for line in lines):

@@ -221,6 +221,19 @@ class Texts(unittest.TestCase):
         with mock.patch.object(step_table, "_measured", side_effect=found) as measured:
             return self.made(mark), measured.call_args_list
 
+    def test_blocks_of_large_runs_stay_as_they_are_where_that_is_asked_for(self):
+        large, small = "--m 4096 --n 2048 --k 1024", "--m 4096 --n 2048 --k 1008"
+        text = "".join(f"<!-- {mark} -->\n```text\nold\n```\n" for mark in (
+            f"output p {large}", f"output p {small}", f'cycles p "a" {small}; p "b" {large}'))
+        with mock.patch.object(texts.Blocks, "make", return_value=["new"]) as make:
+            self.text.write_text(text, encoding="utf-8")
+            problems, _ = texts.examine(self.root, None, ("output", "cycles"),
+                                        leaves_out_large_runs=True)
+            make.assert_called_once_with("output", f"p {small}")
+            self.assertEqual([problem.line for problem in problems], [5])
+            problems, _ = texts.examine(self.root, None, ("output", "cycles"))
+            self.assertEqual([problem.line for problem in problems], [1, 5, 9])
+
     def test_a_table_of_cycles(self):
         table, calls = self.table('<!-- cycles lab_a "one tile"; lab_b "two; three" --rows 2 -->',
                                   *self.STEPS, *self.STEPS)

@@ -8,7 +8,7 @@ import unittest
 import zipfile
 from unittest import mock
 
-from support import CheckoutTest, make_toolkit, write_script
+from support import QUICK_VENV, CheckoutTest, make_toolkit, write_script
 
 from tools import console, private_env, setup, toolkit
 
@@ -182,7 +182,8 @@ class Disassembler(CheckoutTest):
         root = self.checkout()
         for pip, words in (({"PIP_NO_INDEX": "1"}, "pip could not install nvidia-cuda-nvdisasm"),
                            (self.put_wheel("exit 1"), "does not run")):
-            result = self.run_workbook(root, "test", "4", CUDA_HOME=self.bare_toolkit(), **pip)
+            result = self.run_workbook(root, "test", "4", CUDA_HOME=self.bare_toolkit(),
+                                       PYTHONPATH=QUICK_VENV, **pip)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn("has no nvdisasm, and it could not be installed", result.stderr)
             self.assertIn(words, result.stderr)

@@ -23,7 +23,7 @@ namespace {
 
 long long whole(int64_t number) { return static_cast<long long>(number); }
 
-std::string machine_line(const MachineInfo& machine) {
+std::string grid_machine_line(const MachineInfo& machine) {
   const std::time_t now = std::time(nullptr);
   char date[16];
   std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
@@ -117,7 +117,7 @@ std::string grid_peer_text(const std::vector<GridResult>& results, const PeerTim
 
 std::string grid_csv(const std::vector<GridResult>& results, double beta,
                      const MachineInfo& machine) {
-  std::string text = machine_line(machine) +
+  std::string text = grid_machine_line(machine) +
                      "m,n,k,beta,config,ours_warm_us,cublaslt_warm_us,ours_cold_us,"
                      "cublaslt_cold_us\n";
   for (const GridResult& r : results) {
@@ -134,7 +134,7 @@ std::string grid_csv(const std::vector<GridResult>& results, double beta,
 
 std::string grid_configs_csv(const std::vector<GridResult>& results, double beta,
                              const MachineInfo& machine) {
-  std::string text = machine_line(machine) + "m,n,k,beta,config,warm_us,cold_us\n";
+  std::string text = grid_machine_line(machine) + "m,n,k,beta,config,warm_us,cold_us\n";
   for (const GridResult& r : results) {
     for (const auto& [name, times] : r.configs) {
       text += shape_columns(r.shape, beta) + "," + name +

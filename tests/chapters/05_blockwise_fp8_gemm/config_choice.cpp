@@ -189,6 +189,7 @@ void print_rates(const Case& shape) {
 
 struct Options {
   int set = 0;                  ///< held out, or fitted
+  int64_t shapes = 0;           ///< how many of the set, from the first; 0: all
   bool every = false;           ///< print all configurations' cycles
   double most = 0;              ///< the largest mean ratio
   int64_t m = 0, n = 0, k = 0;  ///< one shape's rates instead
@@ -203,7 +204,11 @@ bw::ExitStatus run(const Options& options) {
   std::printf("%-16s %4s  %-26s %8s  %-26s %8s  %5s\n", "M x N x K", "SMs", "chosen", "cycles",
               "fastest", "cycles", "ratio");
   double sum = 0, worst = 0;
-  const std::span<const Case> shapes = options.set == 0 ? std::span<const Case>(kHeldOut) : kFitted;
+  std::span<const Case> shapes = options.set == 0 ? std::span<const Case>(kHeldOut) : kFitted;
+  bw::require(options.shapes >= 0 && options.shapes <= static_cast<int64_t>(shapes.size()),
+              "--shapes is " + std::to_string(options.shapes) + "; the set has " +
+                  std::to_string(shapes.size()) + " shapes. Give a number of them, or 0 for all.");
+  if (options.shapes > 0) shapes = shapes.first(options.shapes);
   for (const Case& shape : shapes) {
     const double ratio = compare(shape, options.every);
     sum += ratio;
@@ -225,6 +230,7 @@ int main(int argc, char** argv) {
       "shape, the rate of every configuration next to published ones.");
   command_line.add("set", options.set, {"held-out", "fitted"},
                    "the shapes: others than those that the choice was fitted to, or those");
+  command_line.add("shapes", options.shapes, "how many of them, from the first; 0: all");
   command_line.add_flag("every", options.every, "print the cycles of every configuration");
   command_line.add("most", options.most,
                    "exit status 1 when the ratio is larger than this on average; 0: any is fine");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <set>
@@ -72,6 +73,31 @@ inline void for_every_config(const std::function<void(const hopper::GemmKernel&)
     SCOPED_TRACE(kernel->name);
     body(*kernel);
   }
+}
+
+/// Whether sweeps take every pair of a configuration and a case: on a GPU, and in the slow test.
+inline bool takes_every_pair() {
+  return !is_simulated() || std::getenv("BW_TEST_SWEEP") != nullptr;
+}
+
+/// Whether a configuration takes part in the case with this number of a sweep. In the simulator
+/// each takes every third case, beginning with another one, so that each case meets several kinds
+/// of configurations. That is enough there: an ordinary test also compares the bits of every
+/// configuration on ragged shapes with those of an H100 (hopper_hashes.txt).
+inline bool takes_part(size_t number_of_case, const hopper::GemmKernel& kernel) {
+  constexpr size_t kShare = 3;
+  if (takes_every_pair()) return true;
+  const std::vector<const hopper::GemmKernel*> tested = tested_configs();
+  const size_t place = std::find(tested.begin(), tested.end(), &kernel) - tested.begin();
+  return (number_of_case + place) % kShare == 0;
+}
+
+/// for_every_config() of those that take part in a case.
+inline void for_configs_of_case(size_t number_of_case,
+                                const std::function<void(const hopper::GemmKernel&)>& body) {
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    if (takes_part(number_of_case, kernel)) body(kernel);
+  });
 }
 
 /// Whether `kernel` divides tiles of `gemm` along K among clusters.

@@ -18,7 +18,8 @@ const std::string kHead =
     "m,n,k,ours_config,ours_warm_us,other_warm_us,cublaslt_warm_us,ours_cold_us,other_cold_us,"
     "cublaslt_cold_us\n";
 
-GridResult result_of(const Shape& shape, WarmAndCold ours, std::optional<WarmAndCold> cublaslt) {
+GridResult grid_result_of(const Shape& shape, WarmAndCold ours,
+                          std::optional<WarmAndCold> cublaslt) {
   GridResult result;
   result.shape = shape;
   result.config = "128x256_2x1";
@@ -31,8 +32,8 @@ TEST(PeerTimes, AreScaledByCublasltOfTheSameShape) {
   const PeerTimes peer = times_of(kHead + "64,128,256,x,1,20,40,1,30,50\n");
   EXPECT_EQ(peer.name(), "other");
   // cuBLASLt takes half of what it took there, cold twice as much.
-  const auto ratios = peer.ratios({result_of({64, 128, 256}, {8, 40}, WarmAndCold{20, 100}),
-                                   result_of({64, 128, 512}, {8, 40}, WarmAndCold{20, 100})});
+  const auto ratios = peer.ratios({grid_result_of({64, 128, 256}, {8, 40}, WarmAndCold{20, 100}),
+                                   grid_result_of({64, 128, 512}, {8, 40}, WarmAndCold{20, 100})});
   ASSERT_EQ(ratios.size(), 2u);
   ASSERT_TRUE(ratios[0]);
   EXPECT_DOUBLE_EQ(ratios[0]->warm, 20 * 0.5 / 8);
@@ -45,9 +46,9 @@ TEST(PeerTimes, WithoutCublasltAreScaledByTheMeanOfTheOthers) {
                                   "1,128,256,x,1,10,,1,20,\n"
                                   "4,128,256,x,1,10,10,1,20,10\n"
                                   "8,128,256,x,1,10,10,1,20,10\n");
-  const auto ratios = peer.ratios({result_of({1, 128, 256}, {10, 20}, {}),
-                                   result_of({4, 128, 256}, {10, 20}, WarmAndCold{20, 5}),
-                                   result_of({8, 128, 256}, {10, 20}, WarmAndCold{80, 20})});
+  const auto ratios = peer.ratios({grid_result_of({1, 128, 256}, {10, 20}, {}),
+                                   grid_result_of({4, 128, 256}, {10, 20}, WarmAndCold{20, 5}),
+                                   grid_result_of({8, 128, 256}, {10, 20}, WarmAndCold{80, 20})});
   ASSERT_TRUE(ratios[0]);
   EXPECT_NEAR(ratios[0]->warm, std::sqrt(2.0 * 8.0), 1e-12);
   EXPECT_NEAR(ratios[0]->cold, std::sqrt(0.5 * 2.0), 1e-12);
@@ -58,9 +59,9 @@ TEST(PeerTimes, ReportHasALineForEachShapeAndTheMeansByRows) {
                                   "64,128,256,x,1,20,10,1,20,10\n"
                                   "512,128,256,x,1,5,10,1,5,10\n");
   const std::string text =
-      grid_peer_text({result_of({64, 128, 256}, {10, 10}, WarmAndCold{10, 10}),
-                      result_of({512, 128, 256}, {10, 10}, WarmAndCold{10, 10}),
-                      result_of({7, 128, 256}, {10, 10}, WarmAndCold{10, 10})},
+      grid_peer_text({grid_result_of({64, 128, 256}, {10, 10}, WarmAndCold{10, 10}),
+                      grid_result_of({512, 128, 256}, {10, 10}, WarmAndCold{10, 10}),
+                      grid_result_of({7, 128, 256}, {10, 10}, WarmAndCold{10, 10})},
                      peer);
   EXPECT_NE(text.find("64x128x256"), std::string::npos) << text;
   EXPECT_EQ(text.find("7x128x256"), std::string::npos) << text;

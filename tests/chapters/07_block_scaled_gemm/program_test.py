@@ -25,9 +25,40 @@ class ScaledGemmTest(GemmTest):
         for form in FORMATS:
             self.expect_gemm(m, n, k, format=form, **options)
 
-    def expect_all_configurations(self, m, n, k, **options):
+    def expect_all_configurations(self, m, n, k, turn=None, **options):
+        """All configurations, or, with the number of a turn, each in one of the formats: between formats
+        a kernel differs in the copies of scales and the MMA alone. The next turn is another format's."""
+        structures = []
         for config in configurations(self.program):
-            self.expect_gemm(m, n, k, config=config, format=config.split("_")[0], **options)
+            form, structure = config.split("_", 1)
+            if structure not in structures:
+                structures.append(structure)
+            if turn is None or (turn + structures.index(structure)) % 3 == FORMATS.index(form):
+                self.expect_gemm(m, n, k, config=config, format=form, **options)
+
+    def expect_ragged_shapes(self, turns=(None, None, None, None)):
+        for turn, (m, n, k), beta in zip(turns, RAGGED_SHAPES, (1, 0.5, 0, -0.5)):
+            self.expect_all_configurations(m, n, k, turn, beta=beta)
+
+    def expect_exact_residual(self, turn=None):
+        self.expect_all_configurations(300, 520, 32, turn, beta=0.5, fill="position-c")
+
+    def expect_persistent_clusters(self, turn=None):
+        # One or two clusters resident: every ring goes around several times, and overlapping
+        # accumulators take turns.
+        self.expect_all_configurations(1100, 1064, 416, turn, beta=1, seed=7,
+                                       environment={"BW_SIM_SMS": "17", "BW_SIM_SEED": "7"})
+
+    def expect_outputs(self, turns=(None, None)):
+        # N is not a multiple of an atom's columns, M not one of its rows, and tiles go beyond both.
+        shapes = ((300, 352, 416), (257, 1056, 288))
+        for turn, output, (m, n, k) in zip(turns, ("mxfp8", "nvfp4"), shapes):
+            self.expect_all_configurations(m, n, k, turn, beta=0.5, output=output)
+
+    def expect_silence(self, turns=(None, None)):
+        for turn, level in zip(turns, ("contract", "races")):
+            self.expect_all_configurations(300, 520, 544, turn, beta=0.5,
+                                           environment={"BW_SIM_CHECKS": level, "BW_SIM_SMS": "9"})
 
 
 class Shapes(ScaledGemmTest):
@@ -48,7 +79,7 @@ class Positions(ScaledGemmTest):
 
 
 class Configurations(ScaledGemmTest):
-    """Every configuration, by name."""
+    """Every configuration, by name, in a format at a time; the slow tests take every pair."""
 
     def test_names_cover_the_choices(self):
         names = configurations(self.program)
@@ -58,17 +89,13 @@ class Configurations(ScaledGemmTest):
             self.assertTrue([name for name in names if part in name], part)
 
     def test_ragged_shapes(self):
-        for (m, n, k), beta in zip(RAGGED_SHAPES, (1, 0.5, 0, -0.5)):
-            self.expect_all_configurations(m, n, k, beta=beta)
+        self.expect_ragged_shapes(range(len(RAGGED_SHAPES)))
 
     def test_residual_is_exact(self):
-        self.expect_all_configurations(300, 520, 32, beta=0.5, fill="position-c")
+        self.expect_exact_residual(turn=0)
 
     def test_persistent_clusters(self):
-        # One or two clusters resident: every ring goes around several times, and overlapping
-        # accumulators take turns.
-        self.expect_all_configurations(1100, 1064, 416, beta=1, seed=7,
-                                       environment={"BW_SIM_SMS": "17", "BW_SIM_SEED": "7"})
+        self.expect_persistent_clusters(turn=1)
 
     def test_automatic_choice(self):
         for form in FORMATS:
@@ -81,9 +108,7 @@ class Output(ScaledGemmTest):
     """D in codes and scales, which the program compares with float64: scales first, then elements."""
 
     def test_every_configuration(self):
-        # N is not a multiple of an atom's columns, M not one of its rows, and tiles go beyond both.
-        for output, (m, n, k) in (("mxfp8", (300, 352, 416)), ("nvfp4", (257, 1056, 288))):
-            self.expect_all_configurations(m, n, k, beta=0.5, output=output)
+        self.expect_outputs(turns=(0, 1))
 
     def test_small_and_ragged(self):
         for m, n, k in ((1, 32, 32), (129, 160, 96), (127, 2080, 160)):
@@ -115,13 +140,13 @@ class Levels(ScaledGemmTest):
     """What the checks say of right kernels, and what the bits depend on."""
 
     def test_contract_and_races_are_silent(self):
-        for level in ("contract", "races"):
-            self.expect_all_configurations(300, 520, 544, beta=0.5,
-                                           environment={"BW_SIM_CHECKS": level, "BW_SIM_SMS": "9"})
+        self.expect_silence(turns=(0, 1))
 
     def test_ten_seeds_of_the_schedule(self):
+        # In a format at a time: the schedule shuffles what the formats have in common.
         for seed in SCHEDULE_SEEDS:
-            self.expect_all_formats(200, 264, 672, environment={"BW_SIM_SEED": str(seed)}, seed=seed)
+            self.expect_gemm(200, 264, 672, environment={"BW_SIM_SEED": str(seed)}, seed=seed,
+                             format=FORMATS[seed % len(FORMATS)])
 
     def test_bits_are_the_same_with_any_number_of_host_threads(self):
         for form in FORMATS:
@@ -132,6 +157,19 @@ class Levels(ScaledGemmTest):
 
 
 class LevelsSlow(ScaledGemmTest):
+    """Every configuration in every format, of which the tests above take a part."""
+
+    def test_every_pair(self):
+        self.expect_ragged_shapes()
+        self.expect_exact_residual()
+        self.expect_persistent_clusters()
+        self.expect_outputs()
+        self.expect_silence()
+
+    def test_ten_seeds_of_the_schedule(self):
+        for seed in SCHEDULE_SEEDS:
+            self.expect_all_formats(200, 264, 672, environment={"BW_SIM_SEED": str(seed)}, seed=seed)
+
     def test_races_are_silent_under_ten_seeds(self):
         for seed in SCHEDULE_SEEDS:
             self.expect_all_configurations(

@@ -2,11 +2,31 @@
 /// What is measured on a Hopper GPU.
 
 #include <array>
+#include <vector>
 
 #include "common/host/hopper_device.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 
 namespace bw::timing {
+
+// Null in a program that is linked without the group's file, as timing_tests is.
+[[gnu::weak]] void measure_contention(Results& results);
+[[gnu::weak]] void measure_math_warps(Results& results);
+[[gnu::weak]] void measure_behind_stores(Results& results);
+[[gnu::weak]] void measure_sharing(Results& results);
+[[gnu::weak]] void measure_l2_sides(Results& results);
+[[gnu::weak]] void measure_streams(Results& results);
+[[gnu::weak]] void measure_rings(Results& results);
+[[gnu::weak]] void measure_residents(Results& results);
+[[gnu::weak]] void measure_launch_span(Results& results);
+[[gnu::weak]] void measure_start(Results& results);
+[[gnu::weak]] void measure_new_code(Results& results);
+[[gnu::weak]] void measure_jumps(Results& results);
+[[gnu::weak]] void measure_few_rows(Results& results);
+[[gnu::weak]] void measure_clock(Results& results);
+[[gnu::weak]] void measure_l2_clock(Results& results);
+[[gnu::weak]] void measure_narrow_stores(Results& results);
+[[gnu::weak]] void measure_teaching(Results& results);
 
 std::span<const Group> groups() {
   static constexpr std::array<Group, 35> kGroups{{
@@ -67,7 +87,13 @@ std::span<const Group> groups() {
        measure_ladder_errors},
       {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},
   }};
-  return kGroups;
+  static const std::vector<Group> linked = [] {
+    std::vector<Group> found;
+    for (const Group& group : kGroups)
+      if (group.measure) found.push_back(group);
+    return found;
+  }();
+  return linked;
 }
 
 void require_device() { require_hopper(); }

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr const char* kPtx = R"(
+constexpr const char* kGraphPtx = R"(
 .version 9.0
 .target sm_100a
 .address_size 64
@@ -36,7 +36,7 @@ constexpr size_t kBytes = kThreads * sizeof(int);
 class Graphs : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(cudaLibraryLoadData(&library_, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
+    ASSERT_EQ(cudaLibraryLoadData(&library_, kGraphPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
               cudaSuccess);
     ASSERT_EQ(cudaLibraryGetKernel(&kernel_, library_, "scale"), cudaSuccess);
     ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&data_), kBytes), cudaSuccess);

@@ -1,7 +1,7 @@
 """Holds the simulator to the catalogue of faults:
 
     check.py kernels            the small kernels
-    check.py chapters           a third of the patches of the solutions
+    check.py chapters           a fifth of the patches of the solutions
     check.py chapters slow      all of them
     check.py NAME ...           these cases, with their reports
     check.py --programs FOLDER ...   with other programs than the built ones
@@ -31,7 +31,6 @@ CYCLES, LIVELOCK_CYCLES = 5_000_000, 500_000
 FAULT_SEEDS = (0, 3)
 RIGHT_SEEDS = (0, 1, 2)
 WORKERS = 2
-REPRESENTATIVE = 3  # every test run compiles one in this many patches of the solutions
 _PLACE = re.compile(r"([\w.]+\.(?:cuh|cu)):(\d+)")
 _CODE = re.compile(r"BW-[A-Z]\d+")
 

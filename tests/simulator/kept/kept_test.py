@@ -1,13 +1,13 @@
 """The simulator's current output, down to the last number, compared with the last reviewed output:
 
-    kept_test.py times BIN      the numbers of the timing benches, with constant times
+    kept_test.py times BIN      the numbers of the timing benches, with constant times and the model
     kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
         kept_test.py forms BIN      what each instruction form does to random values, its time
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
     kept_test.py orders BIN     what other orders of the catalogue's kernels' synchronisation lead to
     kept_test.py units BIN      what the unit tests' kernels do beyond what these tests ask: a count and
                                 a hash of their events, reports and memory, and of the races found
-    kept_test.py model BIN      the times of benches, programs and forms with the timing model
+    kept_test.py model BIN      the times of programs, forms and unit tests with the timing model
         kept_test.py --write BIN [SUBJECT]...   writes them again
 
 BIN is the folder of the built programs. Being listed here makes none of these numbers right: other
@@ -34,10 +34,14 @@ from tools import faults  # noqa: E402
 SECONDS = 100.0
 MOST_SHOWN = 60
 WORKERS = 2
+# Programs with their names in the kept lines, their groups and settings.
 BENCHES = {
-    "timing_bench": ("latency,issue,shared_memory,barrier,tma_latency,tma_throughput,wgmma,memory,"
-                     "launch", {"BW_SIM_MACHINE": "h100"}),
-    "blackwell_timing_bench": ("latency,barrier,mbarrier,tma_latency,wide_tma_loads,tensor_core", {}),
+    "timing_tests": (
+        "timing_bench",
+        "latency,issue,shared_memory,barrier,tma_latency,tma_throughput,wgmma,memory,launch",
+        {"BW_SIM_MACHINE": "h100"}),
+    "blackwell_timing_bench": (
+        "blackwell_timing_bench", "latency,barrier,mbarrier,tma_latency,wide_tma_loads,tensor_core", {}),
 }
 # Programs with options that make them quick.
 PROGRAMS = {
@@ -104,17 +108,18 @@ def in_turn(function, arguments):
 # ---- times ---------------------------------------------------------------------------------------
 
 def times_of(bench, timing):
-    groups, settings = BENCHES[bench.name]
+    name, groups, settings = BENCHES[bench.name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "times.csv"
         run_well(bench, ("--groups", groups, "--write", str(path)), BW_SIM_TIMING=timing,
                  BW_SIM_STRICTNESS="hardware", **settings)
         rows = path.read_text(encoding="utf-8").splitlines()[3:]
-    return [f"{timing} {bench.name} {row}" for row in rows]
+    return [f"{timing} {name} {row}" for row in rows]
 
 
-def times(programs, timing="simple"):
-    return in_turn(times_of, [(programs / name, timing) for name in BENCHES])
+def times(programs):
+    return in_turn(times_of, [(programs / name, timing) for timing in ("simple", "model")
+                              for name in BENCHES])
 
 
 # ---- events --------------------------------------------------------------------------------------
@@ -231,7 +236,7 @@ def model(programs):
                    for line in all_of_forms(programs)]
     kernel_lines = in_turn(outcomes_of, [(programs / name, "", {"BW_TEST_TIMING": "model"})
                                          for name in UNIT_TESTS])
-    return times(programs, "model") + events_lines + forms_lines + kernel_lines
+    return events_lines + forms_lines + kernel_lines
 
 
 # ---- reports -------------------------------------------------------------------------------------

@@ -16,14 +16,47 @@ const std::string kStore64 =
     "  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2+16], [%r1+32], 64;\n";
 
 TEST(BulkCopy, LoadsBytesAndCompletesTheMbarrier) {
-  for (const char* const space : {"shared::cta", "shared::cluster", "weak.shared::cta"}) {
+  for (const std::string space :
+       {"shared::cta", "shared::cluster", "weak.shared::cta", "relaxed.gpu.shared::cta"}) {
+    const std::string type = space.starts_with("relaxed") ? ".b128" : "";
     CopyRun run;
     run.run(expect_bytes(48) + "  mov.u32 %r4, 48;\n  @%p0 cp.async.bulk." + space +
-            ".global.mbarrier::complete_tx::bytes [%r1+16], [%rd3+32], %r4, [%r2];\n" +
+            ".global.mbarrier::complete_tx::bytes" + type + " [%r1+16], [%rd3+32], %r4, [%r2];\n" +
             wait_for_bar() + write_tile());
     for (uint32_t i = 0; i < kTileWords; ++i)
       EXPECT_EQ(run.out[i], i >= 4 && i < 16 ? 8 + (i - 4) + 1 : tile_word(0, i));
   }
+}
+
+/// Five words of input, whose last chunk of 16 bytes ends beyond them.
+void load_five_words(CopyRun& run, const std::string& operands) {
+  const auto words = run.runner.buffer(std::vector<uint32_t>{11, 12, 13, 14, 15});
+  run.runner.run(
+      entry(kCopyParameters,
+            copy_prelude() + expect_bytes(32) +
+                "  @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob "
+                "[%r1], [%rd3], 32, " +
+                operands + ", [%r2];\n" + wait_for_bar() + write_tile() + "  ret;\n"),
+      grid(1, 32, 1), OpaqueMap{}.bytes, run.out, words);
+}
+
+/// PTX ISA 9.2: the bytes that .ignore_oob names may be outside of the allocation.
+TEST(BulkCopy, IgnoredBytesNeedNotExist) {
+  for (const uint32_t first : {0u, 4u}) {
+    CopyRun run;
+    load_five_words(run, std::to_string(first) + ", 12");
+    for (uint32_t i = 0; i < 5; ++i)
+      EXPECT_EQ(run.out[i], i * 4 < first ? 0xcdcdcdcd : 11 + i) << i;
+    EXPECT_EQ(run.out[8], tile_word(0, 8));
+  }
+  for (const auto& [operands, words] :
+       {std::pair<std::string, std::string>{"0, 11", "out of bounds"},
+        {"16, 12", "ignores 16 bytes at the beginning and 12 at the end"},
+        {"0, 16", "ignores 0 bytes at the beginning and 16 at the end"}})
+    expect_fault(FaultKind::contract, {words}, [&, o = operands] {
+      CopyRun run;
+      load_five_words(run, o);
+    });
 }
 
 TEST(BulkCopy, DataMovesAtCompletion) {

@@ -103,10 +103,9 @@ TEST(BulkFault, FormsWithoutMeaningAreRefused) {
   refused("has no .min of .u64",
           "  cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.min.u64 "
           "[%r1], [%r1], 16, [%r2];\n");
-  refused(
-      "ignore_oob",
-      "  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%rd3], "
-      "16, 0, 0, [%r2];\n");
+  refused("ignore_oob",  // the destination is the CTA's own shared memory
+          "  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], "
+          "[%rd3], 16, 0, 0, [%r2];\n");
   refused("has 2 im2col offsets instead of 1",
           "  cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], "
           "[%rd1, {0, 0, 0}], [%r2], {%rs1, %rs1};\n");

@@ -57,7 +57,7 @@ TEST(Tcgen05Faults, SharedMemoryDescriptor) {
   }
   Arguments changed = valid;
   changed.a |= uint64_t{1} << 52;
-  expect_contract({"bit 52", "sm_100a does not have"}, changed);
+  expect_contract({"bit 52", "which only K = 96 of sm_103a has"}, changed);
   for (const uint64_t mode : {3, 5, 7}) {
     changed = valid;
     changed.b = (changed.b & ~(uint64_t{7} << 61)) | mode << 61;

@@ -351,6 +351,13 @@ DONE:
       ".extern .shared .align 1024 .b8 image_smem[];\n");
 }
 
+/// A module of entry() for the target of the settings' machine.
+inline std::string for_machine(std::string text, const Settings& settings) {
+  const std::string target = "sm_100a";
+  return text.replace(text.find(target), target.size(),
+                      "sm_" + settings.machine->specific_target());
+}
+
 /// Tensor Memory of all CTAs after the program: [cta][column][lane].
 inline std::vector<uint32_t> run_mma(const MmaProgram& program,
                                      std::vector<uint8_t> image_of_each_cta,
@@ -365,8 +372,8 @@ inline std::vector<uint32_t> run_mma(const MmaProgram& program,
   const auto out = runner.buffer(std::vector<uint32_t>(tensor_memory.size(), 0));
   LaunchConfiguration configuration = grid(ctas, 128, ctas);
   configuration.dynamic_shared_bytes = bytes;
-  runner.run(mma_text(program), configuration, image, bytes, in, out, a, b, idesc,
-             static_cast<uint32_t>(enable));
+  runner.run(for_machine(mma_text(program), settings), configuration, image, bytes, in, out, a, b,
+             idesc, static_cast<uint32_t>(enable));
   return out.values();
 }
 

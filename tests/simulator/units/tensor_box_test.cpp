@@ -31,6 +31,7 @@ constexpr uint8_t kTableAtom32[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
                                         {4, 5, 6, 7, 0, 1, 2, 3},
                                         {6, 7, 4, 5, 2, 3, 0, 1}};
 constexpr uint8_t kTableAtom64[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 0, 1, 2, 3}};
+constexpr uint8_t kTable96[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}};
 
 /// The address of the byte that an unswizzled layout has at `address`.
 uint32_t swizzled(TensorMapSwizzle swizzle, uint32_t address) {
@@ -54,6 +55,8 @@ uint32_t swizzled(TensorMapSwizzle swizzle, uint32_t address) {
       return place_of(kTableAtom32);
     case TensorMapSwizzle::bytes128_atom64:
       return place_of(kTableAtom64);
+    case TensorMapSwizzle::bytes96:
+      return place_of(kTable96);
     case TensorMapSwizzle::bytes128_atom32_flip8:
       return place_of(kTableAtom32) ^ (line % 2 == 1 ? 8u : 0u);
   }

@@ -102,6 +102,70 @@ TEST(TensorMapReplace, ACopyUsesTheReplacedMap) {
     EXPECT_EQ(run.out[i], i < 64 ? 512 + i + 1 : 0u) << i;  // two of four rows are inside
 }
 
+/// Loads a box of 24 words by 4 rows through a map whose swizzle mode is replaced by 4.
+void load_with_96_bytes(CopyRun& run, const std::string& more = "", uint32_t width = 24) {
+  MapArguments map = CopyRun::plain_map(run.in.address());
+  map.box = {width, 4};
+  run.cluster = 1;
+  const std::string body =
+      in_shared(replace_one("swizzle_mode", "4") + more) + expect_bytes(width * 16) +
+      "  @%p0 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes "
+      "[%r1], [%rd11, {0, 0}], [%r2];\n" +
+      wait_for_bar() + write_tile();
+  std::string text = entry(kCopyParameters, copy_prelude() + body + "  ret;\n");
+  const std::string target = "sm_100a";
+  text.replace(text.find(target), target.size(),
+               "sm_" + run.runner.device().settings().machine->specific_target());
+  run.runner.run(text, grid(1, 32, 1), map.encode().bytes, run.out, run.in);
+}
+
+Settings on_b300(Strictness level = Strictness::isa) {
+  Settings settings = test_settings();
+  settings.machine = find_machine("b300");
+  settings.strictness = level;
+  return settings;
+}
+
+/// PTX ISA, "Swizzling Modes", 96 bytes: the two chunks of each pair change places in every other
+/// 128 bytes of shared memory.
+TEST(TensorMapReplace, The96ByteSwizzleExchangesPairsOfChunks) {
+  for (const Strictness level : {Strictness::isa, Strictness::hardware}) {
+    CopyRun run(2, on_b300(level));
+    load_with_96_bytes(run);
+    for (uint32_t row = 0; row < 4; ++row)
+      for (uint32_t column = 0; column < 24; ++column) {
+        const uint32_t plain = row * 96 + column * 4;
+        const uint32_t chunk = plain / 16, there = plain / 128 % 2 == 0 ? chunk
+                                                   : chunk % 2 == 0     ? chunk + 1
+                                                                        : chunk - 1;
+        EXPECT_EQ(run.out[there * 4 + plain / 4 % 4], row * 32 + column + 1)
+            << row << " " << column;
+      }
+  }
+}
+
+TEST(TensorMapReplace, The96ByteSwizzleHasRules) {
+  for (const Strictness level : {Strictness::isa, Strictness::hardware}) {
+    const auto fault = [&](const std::string& words, const std::string& more, uint32_t width,
+                           Settings settings) {
+      settings.strictness = level;
+      expect_fault(FaultKind::contract, {words}, [&] {
+        CopyRun run(2, settings);
+        load_with_96_bytes(run, more, width);
+      });
+    };
+    fault("swizzle_mode is 4 (96 bytes), which the machine b200 does not have", "", 24,
+          test_settings());
+    fault("which are 128 bytes; with the 96-byte swizzle", "", 32, on_b300());
+    fault("with the 96-byte swizzle it must be 0 (16 bytes)", replace_one("swizzle_atomicity", "1"),
+          24, on_b300());
+    fault("the 96-byte swizzle allows no interleave", replace_one("interleave_layout", "1"), 24,
+          on_b300());
+    fault("the value of .swizzle_mode is 5; it must be 0 to 4", replace_one("swizzle_mode", "5"),
+          24, on_b300());
+  }
+}
+
 TEST(TensorMapReplace, InGlobalMemory) {
   CopyRun run(2);
   run.cluster = 1;

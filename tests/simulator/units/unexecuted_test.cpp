@@ -54,8 +54,7 @@ TEST(Unexecuted, TheReportNamesTheVersionOfPtxThatBroughtTheForm) {
   };
   refusal("known but not executed by this simulator (it came with PTX 9.3)", "9.3",
           "fabric.submit;");
-  refusal("(it came with PTX 9.5)", "9.5",
-          "cp.async.bulk.wait_group.sync_restrict::proxy::async 1;");
+  refusal("(it came with PTX 9.5)", "9.5", "fabric.wait.sync_restrict::read 1;");
   refusal("not an instruction form that this simulator knows (it came with PTX 9.2)", "9.5",
           "min.u8x4 %r0, %r1, %r1;");
   // Not a form of any known version; the module may be newer than the simulator.

@@ -110,8 +110,8 @@ CaptureTail tail_of(const cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges
   return tail;
 }
 
-cudaError_t begin(cudaStream_t handle, cudaStreamCaptureMode mode, CUgraph_st* graph,
-                  CaptureTail tail) {
+cudaError_t begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, CUgraph_st* graph,
+                          CaptureTail tail) {
   return device_api([&](Runtime&) {
     CUstream_st* const stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
@@ -271,7 +271,7 @@ cudaError_t wait_in_capture(CUstream_st& stream, const CUevent_st& event) {
 using namespace bw::sim::cudart;
 
 BW_CUDART_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return begin(stream, mode, nullptr, {});
+  return begin_capture(stream, mode, nullptr, {});
 }
 BW_CUDART_TWIN(cudaStreamBeginCapture, _ptsz)
 
@@ -280,7 +280,7 @@ BW_CUDART_API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cud
                                                         const cudaGraphEdgeData* edges,
                                                         size_t count, cudaStreamCaptureMode mode) {
   if (find_graph(graph) == nullptr) return record_error(cudaErrorInvalidValue);
-  return begin(stream, mode, graph, tail_of(dependencies, edges, count));
+  return begin_capture(stream, mode, graph, tail_of(dependencies, edges, count));
 }
 BW_CUDART_TWIN(cudaStreamBeginCaptureToGraph, _ptsz)
 

@@ -97,8 +97,8 @@ cudaError_t make_exec(cudaGraphExec_t* exec, cudaGraph_t handle, unsigned long l
 }
 
 /// Whether one graph has the shape of another: the same nodes in the same order, the same edges.
-cudaGraphExecUpdateResult compare(const CUgraph_st& now, const CUgraph_st& then,
-                                  cudaGraphNode_t& different) {
+cudaGraphExecUpdateResult compare_graphs(const CUgraph_st& now, const CUgraph_st& then,
+                                         cudaGraphNode_t& different) {
   for (size_t i = 0; i < now.nodes.size() && i < then.nodes.size(); ++i) {
     const CUgraphNode_st& a = *now.nodes[i];
     const CUgraphNode_st& b = *then.nodes[i];
@@ -119,7 +119,7 @@ cudaGraphExecUpdateResult compare(const CUgraph_st& now, const CUgraph_st& then,
         return cudaGraphExecUpdateErrorTopologyChanged;
     }
     if (a.child != nullptr) {
-      const cudaGraphExecUpdateResult result = compare(*a.child, *b.child, different);
+      const cudaGraphExecUpdateResult result = compare_graphs(*a.child, *b.child, different);
       if (result != cudaGraphExecUpdateSuccess) return result;
     }
   }
@@ -338,7 +338,7 @@ BW_CUDART_API cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_
     CUgraph_st* const graph = find_graph(graph_handle);
     if (graph == nullptr) return cudaErrorInvalidValue;
     cudaGraphNode_t different = nullptr;
-    const cudaGraphExecUpdateResult result = compare(*graph, *exec.graph, different);
+    const cudaGraphExecUpdateResult result = compare_graphs(*graph, *exec.graph, different);
     if (info != nullptr) *info = {result, different, nullptr};
     if (result != cudaGraphExecUpdateSuccess) {
       explain(FaultCode::call_capture, "cudaGraphExecUpdate",

@@ -254,6 +254,12 @@ struct View {
   /// Asynchronous operations that are over, also where nothing makes what they wrote visible: what
   /// they have read may be overwritten.
   VectorClock performed;
+  /// Asynchronous operations that are over for the async proxy alone
+  /// (cp.async.bulk.wait_group.sync_restrict::proxy::async): what they wrote, it sees.
+  VectorClock copied;
+  /// Reads of shared memory through the generic proxy that the async proxy sees, without the writes
+  /// next to them (fence.proxy.async::generic ... ::read).
+  VectorClock async_reads;
   /// I: mbarrier.init that asynchronous units and other CTAs see (fence.mbarrier_init).
   VectorClock inits;
 
@@ -263,6 +269,8 @@ struct View {
     async.join(other.async);
     async_global.join(other.async_global);
     performed.join(other.performed);
+    copied.join(other.copied);
+    async_reads.join(other.async_reads);
     inits.join(other.inits);
   }
   /// The same for the other clusters, whose mbarriers are none of this one's.
@@ -296,7 +304,7 @@ struct View {
   /// Whether nothing is known.
   [[nodiscard]] bool empty() const {
     return generic.empty() && async.empty() && async_global.empty() && performed.empty() &&
-           inits.empty();
+           copied.empty() && async_reads.empty() && inits.empty();
   }
   /// Forgets everything.
   void clear() {
@@ -304,6 +312,8 @@ struct View {
     async.clear();
     async_global.clear();
     performed.clear();
+    copied.clear();
+    async_reads.clear();
     inits.clear();
   }
 };

@@ -84,17 +84,21 @@ void Detector::copy_issued(const CopyEvent& event) {
   } else {
     agents.writes = agents.reads = threads_.begin(origin);
   }
-  operate(agent_touch(origin, agents.reads, proxy, false, unit), copy.sources);
-  Touch writes = agent_touch(origin, agents.writes, proxy, true, unit);
-  if (form.memory == Memory::update) {
-    Accessor reduction = *writes.accessor;
-    reduction.is_strong = true;
-    reduction.scope = MemoryScope::gpu;
-    const View* const view = writes.view;
-    writes = touch_of(reduction, origin, agents.writes.clock);
-    writes.view = view;
-  }
-  operate(writes, copy.destinations);
+  // The operations of a reduction are strong, and so are those of a copy that says .relaxed.
+  const bool is_relaxed = by_thread ? false : origin.instruction->order == MemoryOrder::relaxed;
+  const auto touch = [&](const Agent& agent, bool writes) {
+    Touch made = agent_touch(origin, agent, proxy, writes, unit);
+    if (!is_relaxed && !(writes && form.memory == Memory::update)) return made;
+    Accessor strong = *made.accessor;
+    strong.is_strong = true;
+    strong.scope = is_relaxed ? origin.instruction->scope : MemoryScope::gpu;
+    const View* const view = made.view;
+    made = touch_of(strong, origin, agent.clock);
+    made.view = view;
+    return made;
+  };
+  operate(touch(agents.reads, false), copy.sources);
+  operate(touch(agents.writes, true), copy.destinations);
   for (const CopySignal& signal : copy.signals) {
     use(signal, origin, *agents.reads.start, unit);
     note_arrival(origin, agents.writes, proxy, signal.cta_rank, signal.offset_bytes);

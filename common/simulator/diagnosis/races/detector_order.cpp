@@ -7,6 +7,8 @@
 #include "common/simulator/diagnosis/races/detector_state.hpp"
 #include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/units/copies/bulk_groups.hpp"
+#include "common/simulator/units/synchronisation/fence.hpp"
 
 namespace bw::sim::races {
 
@@ -20,10 +22,18 @@ void Detector::on_group(const GroupEvent& event) {
   State& state = *state_;
   const Origin& origin = event.origin;
   const uint32_t warp = threads_.warp_of(origin);
+  const bool for_async_proxy = event.unit == GroupEvent::Unit::bulk && event.waits &&
+                               waits_for_async_proxy(*origin.instruction);
   const auto learn = [&](LaneMask lanes, uint32_t chain, Clock clock) {
     if (clock == 0) return;
-    threads_.change_groups(with_lanes(origin, lanes),
-                           [&](LaneGroup& group) { group.view.generic.learn_chain(chain, clock); });
+    threads_.change_groups(with_lanes(origin, lanes), [&](LaneGroup& group) {
+      if (for_async_proxy) {
+        group.view.copied.learn_chain(chain, clock);
+        group.view.performed.learn_chain(chain, clock);
+      } else {
+        group.view.generic.learn_chain(chain, clock);
+      }
+    });
   };
   switch (event.unit) {
     case GroupEvent::Unit::bulk:
@@ -89,7 +99,10 @@ void Detector::on_fence(const FenceEvent& event) {
       break;
     }
     case FenceKind::proxy_async_generic:
-      threads_.fence_proxy_async(origin, ProxyFence::shared);
+      if (fences_reads_alone(*origin.instruction))
+        threads_.fence_proxy_async_reads(origin);
+      else
+        threads_.fence_proxy_async(origin, ProxyFence::shared);
       break;
     case FenceKind::proxy_alias:
     case FenceKind::proxy_tensormap:

@@ -31,6 +31,10 @@ void GlobalRaces::on_copy(const CopyEvent& event) {
       accessor.is_strong = true;
       accessor.scope = MemoryScope::gpu;
     }
+    if (copy.unit == CopyUnit::bulk && event.origin.instruction->order == MemoryOrder::relaxed) {
+      accessor.is_strong = true;
+      accessor.scope = event.origin.instruction->scope;
+    }
     accessor.unit = copy.unit == CopyUnit::tensor ? "tensor copy" : "bulk copy";
     Touch touch;
     touch.number = shadow_->accessors.number(accessor);

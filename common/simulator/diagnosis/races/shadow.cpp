@@ -102,11 +102,17 @@ bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, c
     const bool is_over =
         !is_foreign && touch.view->performed.knows_chain(earlier.agent, entry.clock);
     if (is_over && !earlier.writes) return true;
+    if (!is_foreign && earlier.proxy == Proxy::async && later.proxy == Proxy::async &&
+        touch.view->copied.knows_chain(earlier.agent, entry.clock))
+      return true;
     const int byte = std::countr_zero(common);
     note(byte, 0, lanes_at(byte));
     return false;
   }
-  const LaneMask known = lanes_known(clock, touch, earlier, entry.clock);
+  LaneMask known = lanes_known(clock, touch, earlier, entry.clock);
+  if (&clock == &touch.view->async && !earlier.writes)
+    known |= touch.view->async_reads.known(is_foreign, earlier.cluster, false, earlier.agent,
+                                           entry.clock);
   if (known == kAllLanes) return true;
   const LanePattern before = entry.pattern();
   if (!before.is_linear() && (entry.lanes & ~known) == 0) return true;

@@ -37,6 +37,7 @@ void Threads::add_own(const LaneGroup& group, LaneMask lanes, uint32_t warp, Clo
   if (group.own_async != 0) into.async.learn_lanes(warp, lanes, group.own_async);
   if (group.own_async_global != 0)
     into.async_global.learn_lanes(warp, lanes, group.own_async_global);
+  if (group.own_async_reads != 0) into.async_reads.learn_lanes(warp, lanes, group.own_async_reads);
   if (group.own_inits != 0) into.inits.learn_lanes(warp, lanes, group.own_inits);
 }
 
@@ -105,6 +106,7 @@ void Threads::replace(const Origin& origin, const View& view) {
     first->lanes |= group.lanes;
     first->own_async = std::min(first->own_async, group.own_async);
     first->own_async_global = std::min(first->own_async_global, group.own_async_global);
+    first->own_async_reads = std::min(first->own_async_reads, group.own_async_reads);
     first->own_inits = std::min(first->own_inits, group.own_inits);
     first->fenced.join(group.fenced);
     first->fenced_scope = std::max(first->fenced_scope, group.fenced_scope);
@@ -145,6 +147,12 @@ void Threads::fence_proxy_async(const Origin& origin, ProxyFence memory) {
       group.own_async_global = warp.now;
     }
   });
+  ++warp.now;
+}
+
+void Threads::fence_proxy_async_reads(const Origin& origin) {
+  WarpState& warp = warps_[warp_of(origin)];
+  change_groups(origin, [&](LaneGroup& group) { group.own_async_reads = warp.now; });
   ++warp.now;
 }
 

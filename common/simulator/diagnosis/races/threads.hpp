@@ -45,6 +45,7 @@ struct LaneGroup {
   View view;           ///< what they know of others, and what they knew of each other when they met
   Clock own_async = 0;  ///< each lane's own accesses up to here are fenced for the async proxy
   Clock own_async_global = 0;  ///< the same for global memory
+  Clock own_async_reads = 0;   ///< the same for reads of shared memory alone
   Clock own_inits = 0;  ///< each lane's own mbarrier.init up to here are fenced for all threads
   // Relaxed operations hand on, and take in, only what fences say.
   View fenced;                                          ///< what a relaxed operation hands on
@@ -104,6 +105,9 @@ class Threads {
   void fence(const Origin& origin, MemoryOrder order, MemoryScope scope);
   /// fence.proxy.async: what the lanes know, the async proxy sees.
   void fence_proxy_async(const Origin& origin, ProxyFence memory);
+  /// fence.proxy.async::generic.release.sync_restrict::shared::cluster::read: the async proxy sees
+  /// what the lanes themselves have read in shared memory.
+  void fence_proxy_async_reads(const Origin& origin);
   /// fence.mbarrier_init: all mbarrier.init that precede the lanes become visible to all threads.
   void fence_mbarrier_init(const Origin& origin);
 

@@ -1,5 +1,6 @@
 /// \file
 /// cp.async.bulk and cp.reduce.async.bulk: copies of contiguous bytes; and the bulk groups.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ struct BulkForm {
   AddressOperand destination;  ///< of stores, in global memory
   ValueOperand size;
   ValueOperand byte_mask;  ///< present with .cp_mask
+  /// Present with .ignore_oob: bytes at the beginning and at the end that need not exist.
+  ValueOperand ignored_first, ignored_last;
   bool reduces = false;
   Reduction reduction = Reduction::add;
   ReductionType type = ReductionType::none;
@@ -75,21 +78,52 @@ void combine(const BulkForm& form, std::byte* destination, const std::byte* sour
     std::memcpy(destination, source, bytes);
 }
 
+/// Bytes of the source that a load leaves out, of its `bytes`.
+struct Ignored {
+  uint32_t first = 0;  ///< at the beginning
+  uint32_t last = 0;   ///< at the end
+};
+
+Ignored checked_ignored(const Strand& strand, const Instruction& instruction, int lane,
+                        const BulkForm& form) {
+  if (!form.ignored_first.present()) return {};
+  const auto first = static_cast<uint32_t>(form.ignored_first.of(strand, instruction, lane));
+  const auto last = static_cast<uint32_t>(form.ignored_last.of(strand, instruction, lane));
+  if (first >= kBulkAlignmentBytes || last >= kBulkAlignmentBytes)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::bulk_size,
+         .what = fmt::format("a bulk copy that ignores {} bytes at the beginning and {} at the end",
+                             first, last),
+         .rule = "ignoreBytesLeft and ignoreBytesRight are 0 to 15",
+         .fix = "start at the 16-byte chunk that holds the first byte, and end with the one that "
+                "holds the last"});
+  return {first, last};
+}
+
 Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = bulk_form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
+    const Ignored ignored = checked_ignored(strand, instruction, lane, form);
+    const uint32_t copied = bytes - std::min(bytes, ignored.first + ignored.last);
+    const uint64_t address = form.source.of(strand, instruction, lane);
+    const bool is_aligned = address % kBulkAlignmentBytes == 0;
     const std::byte* source =
-        resolve(site, AddressSpace::global, form.source.of(strand, instruction, lane), bytes,
-                kBulkAlignmentBytes, Access::read);
+        resolve(site, AddressSpace::global, is_aligned ? address + ignored.first : address,
+                copied == 0 ? 1 : copied, is_aligned ? 1 : kBulkAlignmentBytes, Access::read);
     TmaLoad load(site);
     const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
     load.rows = row_of(strand, source, bytes, L2Path::tma_load, load.destinations.size() > 1);
-    load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
-      for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
+    load.move = [source, offset, bytes, copied, ignored](const std::vector<std::byte*>& windows) {
+      // What a GPU writes in place of ignored bytes is not determined; here it differs from data.
+      constexpr int kIndeterminate = 0xcd;
+      for (std::byte* const window : windows) {
+        if (copied != bytes) std::memset(window + offset, kIndeterminate, bytes);
+        std::memcpy(window + offset + ignored.first, source, copied);
+      }
     };
-    describe_load(load, CopyUnit::bulk, CopyDirection::load, {global_range(source, bytes)}, offset,
+    describe_load(load, CopyUnit::bulk, CopyDirection::load, {global_range(source, copied)}, offset,
                   bytes);
     units_of(strand).tma.load(std::move(load), strand.time);
   });
@@ -206,7 +240,9 @@ Flow commit_bulk_group(Strand& strand, const Instruction& instruction, LaneMask 
 }
 
 Flow wait_bulk_group(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const auto stage = static_cast<AsyncGroups::Stage>(instruction.flags);
+  const auto stage = waits_for_async_proxy(instruction)
+                         ? AsyncGroups::Stage::write
+                         : static_cast<AsyncGroups::Stage>(instruction.flags);
   const auto allowed = static_cast<uint32_t>(instruction.immediate);
   const Flow flow = units_of(strand).bulk_groups.wait(strand, active, allowed, stage);
   if (flow == Flow::next && allowed == 0)
@@ -267,7 +303,7 @@ void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
              "use a pair of its table of operations and types");
 }
 
-// [dst], [src], size, [mbar] {, ctaMask} {, policy}
+// [dst], [src], size {, ignoreBytesLeft, ignoreBytesRight}, [mbar] {, ctaMask} {, policy}
 template <StrandHandler handler, bool is_reduction>
 void bind_bulk_load(Binder& b) {
   BulkForm form;
@@ -275,8 +311,12 @@ void bind_bulk_load(Binder& b) {
   form.target.destination = copy.address(b.ptx_operand(0));
   form.source = copy.address(b.ptx_operand(1));
   form.size = copy.value(b.ptx_operand(2), ScalarType::u32);
-  form.target.mbarrier = copy.address(b.ptx_operand(3));
-  size_t next = 4;
+  size_t next = 3;
+  if (b.modifiers.has("ignore_oob")) {
+    form.ignored_first = copy.value(b.ptx_operand(next++), ScalarType::u32);
+    form.ignored_last = copy.value(b.ptx_operand(next++), ScalarType::u32);
+  }
+  form.target.mbarrier = copy.address(b.ptx_operand(next++));
   if (b.modifiers.has("multicast::cluster"))
     form.target.multicast_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
   form.target.in_own_cta = b.modifiers.get("dst") == "shared::cta";
@@ -331,69 +371,65 @@ void bind_bulk_wait(Binder& b) {
   if (allowed < 0)
     b.refuse("has a negative group count", "give 0 or more groups that may be pending");
   b.out.immediate = allowed;
-  b.out.flags = static_cast<uint8_t>(b.modifiers.has("read") ? AsyncGroups::Stage::read
-                                                             : AsyncGroups::Stage::write);
+  const std::string_view restricted = b.modifiers.get("restricted");
+  b.out.flags = restricted == "sync_restrict::proxy::async"
+                    ? kWaitsForAsyncProxy
+                    : static_cast<uint8_t>(restricted == "read" ? AsyncGroups::Stage::read
+                                                                : AsyncGroups::Stage::write);
   b.out.execute = wait_bulk_group;
 }
 
-/// A form that is refused by name, and the copies that it would make.
-constexpr InstructionForm refused(std::string_view base, std::string_view modifiers,
-                                  Ordering ordering = Ordering::none) {
-  return {.base = base,
+constexpr InstructionForm copy_row(std::string_view modifiers, BindFunction bind) {
+  return {.base = "cp.async.bulk",
           .modifiers = modifiers,
-          .bind = nullptr,
+          .bind = bind,
           .effect = Effect::cluster,
           .cycles = costs::kTmaIssue,
-          .section = base,
+          .section = "cp.async.bulk",
           .destinations = 0,
           .unit = Unit::bulk_copy,
-          .ordering = ordering,
-          .memory = ordering == Ordering::none ? Memory::copy : Memory::none};
+          .memory = Memory::copy};
+}
+
+constexpr InstructionForm reduction_row(std::string_view modifiers) {
+  return {.base = "cp.reduce.async.bulk",
+          .modifiers = modifiers,
+          .bind = bind_bulk_store<true>,
+          .effect = Effect::grid,
+          .cycles = costs::kTmaIssue,
+          .section = "cp.reduce.async.bulk",
+          .destinations = 0,
+          .unit = Unit::bulk_copy,
+          .memory = Memory::update};
 }
 
 constexpr InstructionForm kBulkCopyRows[] = {
-    {.base = "cp.async.bulk",
-     .modifiers = "[weak] dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
-                  "[multicast::cluster] [L2::cache_hint]",
-     .bind = bind_bulk_load<load_from_global, false>,
-     .effect = Effect::cluster,
-     .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk",
-     .destinations = 0,
-     .unit = Unit::bulk_copy,
-     .memory = Memory::copy},
-    {.base = "cp.async.bulk",
-     .modifiers = "[weak] dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
-     .bind = bind_bulk_load<copy_between_ctas, false>,
-     .effect = Effect::cluster,
-     .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk",
-     .destinations = 0,
-     .unit = Unit::bulk_copy,
-     .memory = Memory::copy},
-    {.base = "cp.async.bulk",
-     .modifiers = "[weak] global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
-     .bind = bind_bulk_store<false>,
-     .effect = Effect::cluster,
-     .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk",
-     .destinations = 0,
-     .unit = Unit::bulk_copy,
-     .memory = Memory::copy},
-    refused("cp.async.bulk",
-            "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]"),
-    // Strong copies: the race detector knows the accesses of copies as weak ones.
-    refused("cp.async.bulk",
-            "relaxed scope=cta|cluster|gpu|sys dst=shared::cluster|shared::cta global "
-            "mbarrier::complete_tx::bytes b128"),
-    refused("cp.async.bulk",
-            "relaxed scope=cta|cluster dst=shared::cluster shared::cta "
-            "mbarrier::complete_tx::bytes b128"),
-    refused("cp.async.bulk",
-            "relaxed scope=cta|cluster|gpu|sys global shared::cta bulk_group b128"),
-    refused("cp.reduce.async.bulk",
-            "relaxed scope=cta|cluster|gpu|sys global shared::cta bulk_group "
-            "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64|s64|f32|f64"),
+    copy_row("[weak] dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
+             "[multicast::cluster] [L2::cache_hint]",
+             bind_bulk_load<load_from_global, false>),
+    copy_row("[weak] dst=shared::cta global mbarrier::complete_tx::bytes ignore_oob "
+             "[L2::cache_hint]",
+             bind_bulk_load<load_from_global, false>),
+    copy_row("[weak] dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
+             bind_bulk_load<copy_between_ctas, false>),
+    copy_row("[weak] global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
+             bind_bulk_store<false>),
+    // Strong copies: each 16 bytes are accessed by one relaxed operation.
+    copy_row("relaxed scope=cta|cluster|gpu|sys dst=shared::cluster|shared::cta global "
+             "mbarrier::complete_tx::bytes [multicast::cluster] [L2::cache_hint] b128",
+             bind_bulk_load<load_from_global, false>),
+    copy_row("relaxed scope=cta|cluster|gpu|sys dst=shared::cta global "
+             "mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint] b128",
+             bind_bulk_load<load_from_global, false>),
+    copy_row("relaxed scope=cta|cluster dst=shared::cluster shared::cta "
+             "mbarrier::complete_tx::bytes b128",
+             bind_bulk_load<copy_between_ctas, false>),
+    copy_row("relaxed scope=cta|cluster|gpu|sys global shared::cta bulk_group [L2::cache_hint] "
+             "[cp_mask] b128",
+             bind_bulk_store<false>),
+    reduction_row("relaxed scope=cta|cluster|gpu|sys global shared::cta bulk_group "
+                  "[L2::cache_hint] op=and|or|xor|add|inc|dec|min|max [noftz] "
+                  "type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64"),
     {.base = "cp.reduce.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
                   "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
@@ -404,17 +440,9 @@ constexpr InstructionForm kBulkCopyRows[] = {
      .destinations = 0,
      .unit = Unit::bulk_copy,
      .memory = Memory::update},
-    {.base = "cp.reduce.async.bulk",
-     .modifiers =
-         "global shared::cta bulk_group [L2::cache_hint] op=and|or|xor|add|inc|dec|min|max "
-         "[noftz] type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
-     .bind = bind_bulk_store<true>,
-     .effect = Effect::grid,
-     .cycles = costs::kTmaIssue,
-     .section = "cp.reduce.async.bulk",
-     .destinations = 0,
-     .unit = Unit::bulk_copy,
-     .memory = Memory::update},
+    reduction_row("global shared::cta bulk_group [L2::cache_hint] "
+                  "op=and|or|xor|add|inc|dec|min|max [noftz] "
+                  "type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64"),
     {.base = "cp.async.bulk.prefetch",
      .modifiers = "L2 global [L2::cache_hint]",
      .bind = bind_bulk_prefetch,
@@ -433,7 +461,7 @@ constexpr InstructionForm kBulkCopyRows[] = {
      .unit = Unit::bulk_copy,
      .ordering = Ordering::commit},
     {.base = "cp.async.bulk.wait_group",
-     .modifiers = "[read]",
+     .modifiers = "[restricted=read|sync_restrict::proxy::async]",
      .bind = bind_bulk_wait,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
@@ -442,8 +470,6 @@ constexpr InstructionForm kBulkCopyRows[] = {
      .unit = Unit::bulk_copy,
      .ordering = Ordering::wait,
      .crossing = Crossing::arithmetic},
-    // Waits for the order of the async proxy alone, which the race detector does not have.
-    refused("cp.async.bulk.wait_group", "sync_restrict::proxy::async", Ordering::wait),
 };
 
 }  // namespace

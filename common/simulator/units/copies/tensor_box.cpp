@@ -84,6 +84,7 @@ uint32_t swizzle_chunk_exchange(TensorMapSwizzle swizzle, uint32_t row_address) 
     case TensorMapSwizzle::none:
       return 0;
     case TensorMapSwizzle::bytes32:
+    case TensorMapSwizzle::bytes96:
       return line & 1u;
     case TensorMapSwizzle::bytes64:
       return line & 3u;

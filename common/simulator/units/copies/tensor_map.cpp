@@ -127,6 +127,8 @@ uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept {
       return 32;
     case TensorMapSwizzle::bytes64:
       return 64;
+    case TensorMapSwizzle::bytes96:
+      return 96;
     default:
       return 128;
   }
@@ -322,6 +324,11 @@ constexpr TensorMapSwizzle kAtomicities[] = {
     TensorMapSwizzle::bytes128, TensorMapSwizzle::bytes128_atom32,
     TensorMapSwizzle::bytes128_atom32_flip8, TensorMapSwizzle::bytes128_atom64};
 
+/// Swizzles in the order of .swizzle_mode.
+constexpr TensorMapSwizzle kModes[] = {TensorMapSwizzle::none, TensorMapSwizzle::bytes32,
+                                       TensorMapSwizzle::bytes64, TensorMapSwizzle::bytes128,
+                                       TensorMapSwizzle::bytes96};
+
 struct FieldName {
   const char* name;
   uint64_t first, last;  ///< values that a map can have
@@ -330,7 +337,8 @@ struct FieldName {
 
 FieldName name_of(TensorMapField field) {
   constexpr uint64_t kLastType = std::size(kReplacedTypes) - 1, kLastInterleave = 2;
-  constexpr uint64_t kLastMode = 3, kLastAtomicity = std::size(kAtomicities) - 1;
+  constexpr uint64_t kLastMode = std::size(kModes) - 1,
+                     kLastAtomicity = std::size(kAtomicities) - 1;
   switch (field) {
     case TensorMapField::global_address:
       return {"global_address", 0, ~uint64_t{0}};
@@ -384,11 +392,12 @@ void replace(Encoded& map, TensorMapField field, uint32_t ordinal, uint64_t valu
     case TensorMapField::interleave_layout:
       map.interleave = static_cast<uint8_t>(value);
       return;
-    case TensorMapField::swizzle_mode:  // none, 32, 64 and 128 bytes, as CUDA counts them
-      map.swizzle = static_cast<uint8_t>(value);
+    case TensorMapField::swizzle_mode:
+      map.swizzle = static_cast<uint8_t>(kModes[value]);
       return;
     case TensorMapField::swizzle_atomicity:  // says something of 128 bytes only
-      if (map.swizzle >= static_cast<uint8_t>(TensorMapSwizzle::bytes128))
+      if (swizzle_span_bytes(static_cast<TensorMapSwizzle>(map.swizzle)) ==
+          swizzle_span_bytes(TensorMapSwizzle::bytes128))
         map.swizzle = static_cast<uint8_t>(kAtomicities[value]);
       return;
     case TensorMapField::fill_mode:
@@ -415,11 +424,40 @@ TensorMapStatus replace_tensor_map_field(void* map, TensorMapField field, uint32
   if (value < known.first || value > known.last)
     return invalid_field(fmt::format("the value of .{} is {}; it must be {} to {}", known.name,
                                      value, known.first, known.last));
+  if (field == TensorMapField::swizzle_atomicity && value != 0 &&
+      encoded->swizzle == static_cast<uint8_t>(TensorMapSwizzle::bytes96))
+    return invalid_field(
+        fmt::format("the value of .swizzle_atomicity is {}; with the 96-byte "
+                    "swizzle it must be 0 (16 bytes)",
+                    value));
   replace(*encoded, field, ordinal, value);
   encoded->replaced = 1;
   write(map, *encoded);
   return {};
 }
+
+namespace {
+
+/// What is wrong with a map of the 96-byte swizzle, by the restrictions that the ISA lists for it.
+std::string swizzle_96_problem(const TensorMap& map) {
+  constexpr uint32_t kBitsPerByte = 8;
+  const uint32_t span = swizzle_span_bytes(map.swizzle);
+  const uint32_t inner_bytes = map.box[0] * tensor_map_element_bits(map.type) / kBitsPerByte;
+  if (map.interleave != TensorMapInterleave::none)
+    return "the 96-byte swizzle allows no interleave";
+  if (tensor_map_type_is_padded(map.type))
+    return std::string("the 96-byte swizzle does not allow ") + tensor_map_type_name(map.type);
+  if (inner_bytes > span)
+    return fmt::format(
+        "boxDim[0] is {} elements of {}, which are {} bytes; with the 96-byte "
+        "swizzle the inner dimension must not exceed {} bytes",
+        map.box[0], tensor_map_type_name(map.type), inner_bytes, span);
+  if (map.im2col.mode == Im2colMode::w128)
+    return "the 96-byte swizzle does not go with .im2col::w::128";
+  return {};
+}
+
+}  // namespace
 
 std::string tensor_map_problem(const void* map) {
   const std::optional<Encoded> encoded = read(map);
@@ -435,7 +473,12 @@ std::string tensor_map_problem(const void* map) {
   a.box_dim = m.box.data();
   a.element_strides = m.element_strides.data();
   a.interleave = static_cast<int>(m.interleave);
-  a.swizzle = static_cast<int>(m.swizzle);
+  const bool is_96 = m.swizzle == TensorMapSwizzle::bytes96;
+  if (is_96) {
+    const std::string problem = swizzle_96_problem(m);
+    if (!problem.empty()) return problem;
+  }
+  a.swizzle = is_96 ? 0 : static_cast<int>(m.swizzle);  // the host's function does not have it
   a.oob_fill = m.nan_fill ? 1 : 0;
   return check_tiled_arguments(a).message;
 }

@@ -39,7 +39,7 @@ enum class TensorMapType : uint8_t {
 };
 /// CUtensorMapInterleave, same values.
 enum class TensorMapInterleave : uint8_t { none, bytes16, bytes32 };
-/// CUtensorMapSwizzle, same values.
+/// CUtensorMapSwizzle, same values, and after them the mode that only tensormap.replace has.
 enum class TensorMapSwizzle : uint8_t {
   none,
   bytes32,
@@ -48,6 +48,7 @@ enum class TensorMapSwizzle : uint8_t {
   bytes128_atom32,
   bytes128_atom32_flip8,
   bytes128_atom64,
+  bytes96,  ///< sm_103a
 };
 
 /// Which im2col instruction a map is for, if any.
@@ -117,7 +118,7 @@ struct TensorMap {
 [[nodiscard]] bool tensor_map_type_is_float(TensorMapType type) noexcept;
 /// Whether 16 elements have 16 bytes in shared memory, where they would need fewer.
 [[nodiscard]] bool tensor_map_type_is_padded(TensorMapType type) noexcept;
-/// Bytes of the span in which a swizzle permutes (32, 64, 128), 0 without.
+/// Bytes of the span in which a swizzle permutes (32, 64, 96, 128), 0 without.
 [[nodiscard]] uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept;
 
 /// The arguments of cuTensorMapEncodeTiled, enumerations as their integers.

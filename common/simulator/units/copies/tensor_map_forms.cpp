@@ -27,6 +27,9 @@ using ptx::ScalarType;
 /// cp_fenceproxy wants the alignment of a whole map, beyond a map's own.
 constexpr size_t kCopyAlignmentBytes = 128;
 
+/// The value of .swizzle_mode that only sm_103a has: 96 bytes.
+constexpr uint64_t kMode96 = 4;
+
 struct ReplaceForm {
   AddressSpace space = AddressSpace::generic;
   TensorMapField field = TensorMapField::global_address;
@@ -46,8 +49,17 @@ Flow replace(Strand& strand, const Instruction& instruction, LaneMask active) {
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     std::byte* const map = resolve(site, form.space, address, kTensorMapBytes,
                                    kTensorMapAlignmentBytes, Access::read_write);
-    const TensorMapStatus status = replace_tensor_map_field(
-        map, form.field, form.ordinal, strand.value(instruction.operands[1], lane));
+    const uint64_t value = strand.value(instruction.operands[1], lane);
+    const Machines machine = strand.cluster->settings().machine->instructions;
+    if (form.field == TensorMapField::swizzle_mode && value == kMode96 &&
+        (machine & kOnBlackwellUltra) == 0)
+      site.fault({.code = FaultCode::tensor_map_replaced,
+                  .what = fmt::format("the value of .swizzle_mode is {} (96 bytes), which the "
+                                      "machine {} does not have: it needs sm_103a",
+                                      value, strand.cluster->settings().machine->name),
+                  .rule = "the 96-byte swizzle is a mode of sm_103a alone",
+                  .fix = "use 0 to 3 (none, 32, 64 or 128 bytes), or compile for sm_103a"});
+    const TensorMapStatus status = replace_tensor_map_field(map, form.field, form.ordinal, value);
     if (!status.ok())
       site.fault({.code = FaultCode::tensor_map_replaced,
                   .what = status.message,

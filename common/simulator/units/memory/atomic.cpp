@@ -186,7 +186,8 @@ Effect effect_of(const Modifiers& modifiers) {
   return may_be_global && modifiers.get("scope") != "cta" ? Effect::grid : Effect::cluster;
 }
 
-constexpr InstructionForm row(std::string_view base, BindFunction bind, uint8_t destinations) {
+constexpr InstructionForm atomic_row(std::string_view base, BindFunction bind,
+                                     uint8_t destinations) {
   return {.base = base,
           .modifiers =
               "[order=relaxed|acquire|release|acq_rel] [scope=cta|cluster|gpu|sys] "
@@ -203,7 +204,8 @@ constexpr InstructionForm row(std::string_view base, BindFunction bind, uint8_t 
           .memory = Memory::update};
 }
 
-constexpr InstructionForm kAtomicRows[] = {row("atom", bind_atom, 1), row("red", bind_red, 0)};
+constexpr InstructionForm kAtomicRows[] = {atomic_row("atom", bind_atom, 1),
+                                           atomic_row("red", bind_red, 0)};
 
 }  // namespace
 

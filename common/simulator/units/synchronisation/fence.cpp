@@ -4,6 +4,7 @@
 /// Threads and units of this machine see one memory in the order of simulated time, so a fence
 /// moves no data and only costs time (with a timing model: by its scope). The forms are decoded
 /// strictly: which proxy and scope a fence orders is what a race checker looks at.
+#include "common/simulator/units/synchronisation/fence.hpp"
 #include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
@@ -57,6 +58,8 @@ FenceKind kind_of(const Modifiers& modifiers) {
 void bind_fence(Binder& binder) {
   binder.expect_count(0, 0);
   binder.out.flags = static_cast<uint8_t>(kind_of(binder.modifiers));
+  // See fences_reads_alone().
+  binder.out.immediate = binder.modifiers.has("sync_restrict::shared::cluster::read") ? 1 : 0;
   binder.out.execute = fence;
 }
 
@@ -124,9 +127,8 @@ constexpr InstructionForm kFenceRows[] = {
         bind_tensormap_acquire),
     row("fence.proxy", "async::generic acquire sync_restrict::shared::cluster cluster"),
     row("fence.proxy", "async::generic release sync_restrict::shared::cta cluster"),
-    // The race detector has no order that holds for reads alone.
     row("fence.proxy",
-        "async::generic release sync_restrict::shared::cluster::read scope=cta|cluster", nullptr),
+        "async::generic release sync_restrict::shared::cluster::read scope=cta|cluster"),
     membar("membar", "level=cta|gl|sys", Ordering::full_fence),
     membar("membar.proxy", "alias", Ordering::fence),
     membar("membar.proxy", "async [space=global|shared::cta|shared::cluster]", Ordering::fence),

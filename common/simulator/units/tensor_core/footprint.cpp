@@ -8,8 +8,6 @@
 namespace bw::sim {
 namespace {
 
-constexpr uint32_t kTensorMemoryAColumns = kMmaKBytes / sizeof(uint32_t);
-
 enum class Use : uint8_t { read, write, both };
 
 /// Ranges of one CTA, in all of its lanes unless said otherwise.
@@ -54,15 +52,18 @@ std::vector<TensorRange> tensor_ranges(const MmaOperation& mma, uint32_t first_r
     ranges.add_rows("D", mma.accumulate ? Use::both : Use::write, path, mma.d, mma.d_columns());
     if (mma.a_in_tensor_memory)
       ranges.add_rows("A", mma.shifts_a ? Use::both : Use::read, path, mma.a_address,
-                      kTensorMemoryAColumns);
+                      mma.a_columns());
     if (mma.shape.sparse)
       ranges.add_rows("the sparsity metadata", Use::read, path, mma.metadata,
                       sparse_chunks(mma.shape).columns);
     if (mma.scales == 0) continue;
-    ranges.add("the scale factors of A", Use::read, mma.a_scales.column,
-               scale_columns(mma.shape.m / group));
-    ranges.add("the scale factors of B", Use::read, mma.b_scales.column,
-               scale_columns(mma.d_columns()));
+    const auto scales = [&](const char* role, uint32_t first, uint32_t id, uint32_t rows) {
+      for (uint32_t word = 0; word < scale_words(id, mma.scales); ++word)
+        ranges.add(role, Use::read, first + word * scale_word_stride(rows), scale_columns(rows));
+    };
+    scales("the scale factors of A", mma.a_scales.column, mma.shape.a_scale_id,
+           mma.shape.m / group);
+    scales("the scale factors of B", mma.b_scales.column, mma.shape.b_scale_id, mma.d_columns());
   }
   return out;
 }
@@ -125,7 +126,8 @@ std::vector<std::vector<MemoryRange>> shared_operands(const MmaOperation& mma,
       shape.n / group + (mma.zero_columns != nullptr ? mma.zero_columns->shift : 0);
   for (uint32_t member = 0; !mma.a_in_tensor_memory && member < group; ++member)
     out.push_back(matrix_runs(mma.a, shape.a_major, shape.m / group,
-                              container_bytes(shape.a_format), kMmaKBytes, first_rank + member));
+                              container_bytes(shape.a_format), shape.a_k_bytes(),
+                              first_rank + member));
   for (uint32_t member = 0; member < group; ++member)
     out.push_back(matrix_runs(mma.b, shape.b_major, b_rows, container_bytes(shape.b_format),
                               shape.b_k_bytes(), first_rank + member));

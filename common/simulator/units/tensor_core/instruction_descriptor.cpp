@@ -135,6 +135,13 @@ Shapes shapes(uint32_t m, uint32_t n, const MmaForm& form) {
           "M = 128 or 256 with N a multiple of 16 (kind::i8: of 32) up to 256"};
 }
 
+/// Those with K = 96.
+Shapes long_shapes(const MmaShape& shape, int group) {
+  const bool in_range = shape.n != 0 && shape.n <= kLargestN && shape.n % 16 == 0;
+  return {group == 2 && shape.m == 256 && in_range,
+          "cta_group::2 and M = 256 with N a multiple of 16 up to 256"};
+}
+
 /// Faults of one descriptor, each with its fields' place.
 class Check {
  public:
@@ -201,9 +208,13 @@ class Check {
 
   [[nodiscard]] std::optional<Fault> scaled_fields() const {
     const bool pairs = packs_pairs(form_.kind);
-    if (pairs && get(bits_, kKSize) != 0)
+    const bool is_long = pairs && get(bits_, kKSize) != 0;
+    if (is_long && !form_.may_be_long)
       return fault("bit 31 set (K = 96), a shape that sm_100a does not have: it needs sm_103a",
                    "clear bit 31 and use K = 64");
+    if (is_long && form_.sparse)
+      return fault("bit 31 set (K = 96), but the instruction is sparse",
+                   "clear bit 31: a sparse product has K = 128");
     if ((bits_ & (pairs ? kReservedMxf4 : kReservedMxf8)) != 0)
       return fault(
           fmt::format("reserved bits set ({} must be 0)",
@@ -216,6 +227,7 @@ class Check {
           "bit 23 clear (scales of type ue4m3), which only kind::mxf4nvf4 with "
           ".scale_vec::4X or .block16 has",
           "set bit 23 (ue8m0)");
+    if (is_long) return long_scale_ids();
     const uint32_t unit = form_.scales;  // scales are at multiples of their number
     for (const auto& [matrix, id] :
          {std::pair{"A", get(bits_, kAScaleId)}, std::pair{"B", get(bits_, kBScaleId)}})
@@ -225,6 +237,20 @@ class Check {
                                  form_.scales == 1   ? "0 to 3"
                                  : form_.scales == 2 ? "0 and 2"
                                                      : "0 alone"),
+                     "the id is the byte of the Tensor Memory word at which the scales start");
+    return std::nullopt;
+  }
+
+  /// With K = 96 the scales of a row go on in the next word. Source: the figures of "Layout of the
+  /// Scale Factor A Matrix for block32 with K=96" and those after it, by their ids.
+  [[nodiscard]] std::optional<Fault> long_scale_ids() const {
+    const bool any = form_.scales == 2;
+    for (const auto& [matrix, id] :
+         {std::pair{"A", get(bits_, kAScaleId)}, std::pair{"B", get(bits_, kBScaleId)}})
+      if (!any && id % 2 != 0)
+        return fault(fmt::format("the scale factor id {} for {}, where .block16 with K = 96 allows "
+                                 "0 and 2",
+                                 id, matrix),
                      "the id is the byte of the Tensor Memory word at which the scales start");
     return std::nullopt;
   }
@@ -278,17 +304,20 @@ class Check {
 
   [[nodiscard]] std::optional<Fault> shape() const {
     const MmaShape shape = decode_instruction_descriptor(bits_, form_.kind);
-    const Shapes known = shapes(shape.m, shape.n, form_);
+    const Shapes known =
+        shape.is_long ? long_shapes(shape, form_.group) : shapes(shape.m, shape.n, form_);
     if (known.allowed) return std::nullopt;
     // The ISA's table has steps of 16 for M = 128. Kernels that TensorRT-LLM ships for B200
     // multiply bf16 with M = 128 and N = 8 (their names have the instruction's shape: m128x8x16).
+    // Its K = 96 is for pairs with M = 256 alone; CUTLASS 4.2 has it with M = 128 of one CTA.
     const bool is_in_use = form_.group == 1 && !form_.weight_stationary && !form_.sparse &&
                            form_.kind != MmaKind::i8 && shape.m == 128 && shape.n != 0 &&
                            shape.n % 8 == 0 && shape.n <= kLargestN;
     return Fault{
         .code = FaultCode::mma_shape,
-        .what = fmt::format("{}M = {}, N = {}, a shape that {}{}cta_group::{} does not have",
-                            name(), shape.m, shape.n, form_.weight_stationary ? ".ws with " : "",
+        .what = fmt::format("{}M = {}, N = {}{}, a shape that {}{}cta_group::{} does not have",
+                            name(), shape.m, shape.n, shape.is_long ? ", K = 96" : "",
+                            form_.weight_stationary ? ".ws with " : "",
                             form_.sparse ? ".sp with " : "", form_.group),
         .rule = "the shape is one that the kind has",
         .fix = std::string("use ") + known.which,
@@ -335,6 +364,7 @@ MmaShape decode_instruction_descriptor(uint32_t bits, MmaKind kind) {
   shape.m = get(bits, kM) * kMUnit;
   if (is_block_scaled(kind)) {
     shape.scale_format = static_cast<ScaleFormat>(get(bits, kScaleFormat));
+    shape.is_long = packs_pairs(kind) && get(bits, kKSize) != 0;
     shape.a_scale_id = static_cast<uint8_t>(get(bits, kAScaleId));
     shape.b_scale_id = static_cast<uint8_t>(get(bits, kBScaleId));
   } else {

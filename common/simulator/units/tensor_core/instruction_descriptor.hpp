@@ -51,7 +51,8 @@ struct MmaForm {
   int group = 1;                   ///< .cta_group
   bool sparse = false;             ///< .sp
   bool weight_stationary = false;  ///< .ws
-  uint32_t scales = 0;  ///< scale factors of a row along K: 1, 2, 4; 0 without block scaling
+  uint32_t scales = 0;  ///< scale factors of 32 bytes along K: 1, 2, 4; 0 without block scaling
+  bool may_be_long = false;  ///< whether the machine has K = 96 (sm_103a)
 };
 
 /// What an instruction descriptor asks for.
@@ -72,16 +73,21 @@ struct MmaShape {
   uint32_t largest_shift = 0;  ///< of columns of B, with .ws
   uint32_t m = 0;              ///< rows
   uint32_t n = 0;              ///< columns
+  bool is_long = false;        ///< K = 96 instead of 64
 
   /// K of the product.
   [[nodiscard]] constexpr uint32_t k() const { return a_k() * (sparse ? 2 : 1); }
-  /// Elements of a row of A as it is stored: half of K when sparse. They are 32 bytes.
+  /// Bytes of a row of A as it is stored.
+  [[nodiscard]] constexpr uint32_t a_k_bytes() const { return is_long ? kLongKBytes : kMmaKBytes; }
+  /// Elements of a row of A as it is stored: half of K when sparse.
   [[nodiscard]] constexpr uint32_t a_k() const {
-    return packs_pairs(kind) ? 2 * kMmaKBytes : kMmaKBytes / container_bytes(a_format);
+    return packs_pairs(kind) ? 2 * a_k_bytes() : a_k_bytes() / container_bytes(a_format);
   }
   /// Bytes along K of a row of B.
-  [[nodiscard]] constexpr uint32_t b_k_bytes() const {
-    return sparse ? 2 * kMmaKBytes : kMmaKBytes;
+  [[nodiscard]] constexpr uint32_t b_k_bytes() const { return a_k_bytes() * (sparse ? 2 : 1); }
+  /// Scale factors of a row where 32 bytes have `scales` of them.
+  [[nodiscard]] constexpr uint32_t scales_of_row(uint32_t scales) const {
+    return scales * a_k_bytes() / kMmaKBytes;
   }
   friend bool operator==(const MmaShape&, const MmaShape&) = default;
 };

@@ -1,16 +1,14 @@
 #include "common/simulator/units/tensor_core/matrix_descriptor.hpp"
-#include "common/simulator/base/text.hpp"
 
 #include <algorithm>
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/text.hpp"
+#include "common/simulator/units/tensor_core/descriptor_bits.hpp"
+
 namespace bw::sim {
 namespace {
-
-constexpr uint64_t bits_of(uint64_t value, unsigned first, unsigned count) {
-  return value >> first & ((uint64_t{1} << count) - 1);
-}
 
 constexpr std::string_view kMatrixSection = "Shared memory descriptor";
 constexpr const char* kMatrixRule = "the fields of the descriptor hold what its layout allows";
@@ -24,11 +22,12 @@ MatrixDescriptor decode_matrix_descriptor(uint64_t bits) {
   descriptor.leading_bytes = static_cast<uint32_t>(bits_of(bits, 16, 14) << kUnitShift);
   descriptor.stride_bytes = static_cast<uint32_t>(bits_of(bits, 32, 14) << kUnitShift);
   descriptor.base_offset = static_cast<uint32_t>(bits_of(bits, 49, 3));
+  descriptor.leading_is_address = bits_of(bits, 52, 1) != 0;
   descriptor.swizzle = static_cast<SharedSwizzle>(bits_of(bits, 61, 3));
   return descriptor;
 }
 
-std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
+std::optional<Fault> check_matrix_descriptor(uint64_t bits, bool may_have_address) {
   // Mostly unused: the text is built on demand.
   const auto given = [bits] { return "the shared-memory descriptor " + hex_word(bits) + " has "; };
   if (bits_of(bits, 14, 2) != 0 || bits_of(bits, 30, 2) != 0)
@@ -47,11 +46,12 @@ std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
         .rule = kMatrixRule,
         .fix = "set bit 46 and clear bits 47 and 48",
         .section = kMatrixSection};
-  if (bits_of(bits, 52, 1) != 0)
+  const bool has_address = bits_of(bits, 52, 1) != 0;
+  if (has_address && !may_have_address)
     return Fault{.code = FaultCode::matrix_descriptor,
                  .what = given() +
-                         "bit 52 set (leading offset as an absolute address), which "
-                         "sm_100a does not have",
+                         "bit 52 set (leading offset as an absolute address), which only K = 96 of "
+                         "sm_103a has",
                  .rule = kMatrixRule,
                  .fix = "clear bit 52 and give the leading offset in bytes >> 4",
                  .section = kMatrixSection};
@@ -69,6 +69,17 @@ std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
                  .rule = kMatrixRule,
                  .fix = "use 0 (none), 1 (128B with 32B atom), 2 (128B), 4 (64B) or 6 (32B)",
                  .section = kMatrixSection};
+  constexpr uint64_t kPattern128 = 2;
+  if (has_address && (swizzle != kPattern128 || bits_of(bits, 49, 3) != 0))
+    return Fault{.code = FaultCode::matrix_descriptor,
+                 .what = fmt::format("{}bit 52 set (leading offset as an absolute address) with "
+                                     "swizzle mode {} and base offset {}",
+                                     given(), swizzle, bits_of(bits, 49, 3)),
+                 .rule =
+                     "an absolute address needs the 128-byte swizzle with 16-byte atoms and a "
+                     "base offset of 0",
+                 .fix = "use swizzle mode 2 and start both buffers at multiples of 1024 bytes",
+                 .section = "Restrictions on the Leading Dimension Absolute Address Stride"};
   return std::nullopt;
 }
 
@@ -91,8 +102,13 @@ SharedLines lines_of(const MatrixDescriptor& descriptor, Major major, uint32_t r
                      uint32_t k_elements, uint32_t element_bytes) {
   const bool k_major = major == Major::k;
   const auto [outer, inner] = extent_of(major, rows, k_elements, element_bytes);
+  if (descriptor.leading_is_address) {
+    const auto [low, high] = std::minmax(descriptor.start_bytes, descriptor.leading_bytes);
+    const uint64_t rows_bytes =
+        uint64_t{(outer - 1) / 8} * descriptor.stride_bytes + 8 * uint64_t{kLineBytes};
+    return {low / kLineBytes * kLineBytes, high / kLineBytes * kLineBytes + rows_bytes};
+  }
   // The largest offset belongs to the largest indices; a swizzle moves chunks within a line.
-  constexpr uint32_t kLineBytes = 128;
   const bool plain = descriptor.swizzle == SharedSwizzle::none;
   const uint32_t pieces = plain ? 1 : descriptor.width_bytes() / kChunkBytes;
   const uint32_t group = descriptor.swizzle == SharedSwizzle::k128b_atom32 ? 4 : 8;
@@ -114,6 +130,7 @@ bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, uint32_t 
                       uint32_t k_elements, uint32_t element_bytes, size_t shared_bytes,
                       uint32_t reserved_bytes) {
   if (descriptor.start_bytes < reserved_bytes) return false;
+  if (descriptor.leading_is_address && descriptor.leading_bytes < reserved_bytes) return false;
   if (lines_of(descriptor, major, rows, k_elements, element_bytes).end_bytes <= shared_bytes)
     return true;
   const auto [outer, inner] = extent_of(major, rows, k_elements, element_bytes);

@@ -15,6 +15,10 @@ namespace bw::sim {
 inline constexpr uint32_t kChunkBytes = 16;  ///< what no layout splits
 /// K of one tcgen05.mma in bytes (16-bit, 32-bit and unpacked 8-bit elements alike).
 inline constexpr uint32_t kMmaKBytes = 32;
+/// K = 96 of 4-bit elements (sm_103a) in bytes.
+inline constexpr uint32_t kLongKBytes = 48;
+/// Bytes of a line of shared memory; a swizzle exchanges chunks within it.
+inline constexpr uint32_t kLineBytes = 128;
 
 /// As the descriptor encodes it.
 enum class SharedSwizzle : uint8_t {
@@ -30,8 +34,10 @@ enum class Major : uint8_t { k, mn };
 
 /// A descriptor, taken apart.
 struct MatrixDescriptor {
-  uint32_t start_bytes = 0;                     ///< of the matrix
-  uint32_t leading_bytes = 0;                   ///< see k_major_chunk() and mn_major_chunk()
+  uint32_t start_bytes = 0;    ///< of the matrix
+  uint32_t leading_bytes = 0;  ///< see k_major_chunk() and mn_major_chunk()
+  /// Whether `leading_bytes` is the address where a row goes on past the end of its line (sm_103a).
+  bool leading_is_address = false;
   uint32_t stride_bytes = 0;                    ///< see k_major_chunk() and mn_major_chunk()
   uint32_t base_offset = 0;                     ///< lines that the pattern is moved by
   SharedSwizzle swizzle = SharedSwizzle::none;  ///< how chunks are exchanged
@@ -74,6 +80,12 @@ struct MatrixDescriptor {
 
   /// Shared address of 16 bytes along K: `chunk` of row `row` (of M or N) of a K-major matrix.
   [[nodiscard]] constexpr uint32_t k_major_chunk(uint32_t row, uint32_t chunk) const {
+    if (leading_is_address) {
+      const uint32_t in_line = start_bytes % kLineBytes + chunk * kChunkBytes;
+      const uint32_t first = in_line < kLineBytes ? start_bytes + chunk * kChunkBytes
+                                                  : leading_bytes + (in_line - kLineBytes);
+      return swizzled(first + row / 8 * stride_bytes + row % 8 * kLineBytes);
+    }
     const uint32_t along_k =
         swizzle == SharedSwizzle::none ? chunk * leading_bytes : chunk * kChunkBytes;
     return swizzled(start_bytes + row / 8 * stride_bytes + row % 8 * width_bytes() + along_k);
@@ -97,7 +109,9 @@ struct MatrixDescriptor {
 [[nodiscard]] MatrixDescriptor decode_matrix_descriptor(uint64_t bits);
 
 /// What is wrong with the bits: reserved bits, version, swizzle mode, addressing mode.
-[[nodiscard]] std::optional<Fault> check_matrix_descriptor(uint64_t bits);
+/// `may_have_address`: whether the leading offset may be an address (K = 96 of sm_103a).
+[[nodiscard]] std::optional<Fault> check_matrix_descriptor(uint64_t bits,
+                                                           bool may_have_address = false);
 
 /// Bytes of shared memory, a number of whole lines of 128 bytes.
 struct SharedLines {

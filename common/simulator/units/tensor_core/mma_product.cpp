@@ -158,14 +158,14 @@ void decode_a(const Product& product, Cta& cta, const Cta& leader, uint32_t grou
   for (size_t index = 0; index < product.batch.size(); ++index) {
     const MmaOperation& mma = *product.batch[index].operation;
     if (!mma.a_in_tensor_memory)
-      fetch_shared_rows(cta.shared.data(), mma.a, shape.a_major, layout, rows, kMmaKBytes,
+      fetch_shared_rows(cta.shared.data(), mma.a, shape.a_major, layout, rows, shape.a_k_bytes(),
                         workspace.rows.data(), row_bytes);
     for (uint32_t block = 0; block < product.path.row_blocks; ++block) {
       std::byte* const block_rows = workspace.rows.data() + block * kRowBlock * row_bytes;
       if (mma.a_in_tensor_memory)
-        fetch_tensor_memory_rows(units_of(cta).tensor_memory,
-                                 product.path.lane(mma.a_address.lane, block, group),
-                                 mma.a_address.column, layout, block_rows, row_bytes);
+        fetch_tensor_memory_rows(
+            units_of(cta).tensor_memory, product.path.lane(mma.a_address.lane, block, group),
+            mma.a_address.column, mma.a_columns(), layout, block_rows, row_bytes);
       std::byte* const raw =
           workspace.raw.data() + (block * k + index * step) * kRowBlock * element;
       transpose_row_block(block_rows, row_bytes, raw, step, element);

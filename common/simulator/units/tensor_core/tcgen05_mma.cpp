@@ -23,7 +23,6 @@
 namespace bw::sim::tcgen05 {
 namespace {
 
-constexpr uint32_t kTensorMemoryAColumns = kMmaKBytes / sizeof(uint32_t);
 constexpr uint32_t kLargestScaleExponent = 15;
 
 /// An operand that is an address in Tensor Memory: its index and what is added to it.
@@ -55,14 +54,16 @@ class Issue {
   /// The operation, checked.
   [[nodiscard]] MmaOperation operation() {
     const auto idesc = static_cast<uint32_t>(value(form_.descriptor));
-    if (const auto problem = check_instruction_descriptor(idesc, form_.mma)) {
+    MmaForm here = form_.mma;
+    here.may_be_long = (strand_.cluster->settings().machine->instructions & kOnBlackwellUltra) != 0;
+    if (const auto problem = check_instruction_descriptor(idesc, here)) {
       if (!problem->hardware_accepts) fault(*problem);
       Site{strand_, i_, lane_bit(lane_)}.fault_at_isa(problem->code, [&] { return *problem; });
     }
     mma_.shape = decode_instruction_descriptor(idesc, form_.mma.kind);
     mma_.group = form_.mma.group;
     mma_.weight_stationary = form_.mma.weight_stationary;
-    mma_.scales = form_.mma.scales;
+    mma_.scales = mma_.shape.scales_of_row(form_.mma.scales);
     mma_.accumulate = (strand_.predicate(i_.operands[form_.enable]) >> lane_ & 1u) != 0;
     mma_.scale_d_exponent = form_.scale_exponent;
     for (uint32_t word = 0; word < form_.disable_words; ++word) {
@@ -145,7 +146,8 @@ class Issue {
     }
     const uint64_t bits = value(form_.a_descriptor);
     mma_.a = decode_matrix_descriptor(bits);
-    shared_operand(bits, mma_.a, mma_.shape.a_major, mma_.shape.a_format, rows, kMmaKBytes, "A");
+    shared_operand(bits, mma_.a, mma_.shape.a_major, mma_.shape.a_format, rows,
+                   mma_.shape.a_k_bytes(), "A");
   }
 
   void b_operand() {
@@ -166,7 +168,7 @@ class Issue {
 
   void shared_operand(uint64_t bits, const MatrixDescriptor& descriptor, Major major,
                       MmaFormat format, uint32_t rows, uint32_t k_bytes, const char* matrix) const {
-    if (auto problem = check_matrix_descriptor(bits)) {
+    if (auto problem = check_matrix_descriptor(bits, mma_.shape.is_long)) {
       problem->what = std::string(matrix) + ": " + problem->what;
       fault(*problem);
     }
@@ -211,6 +213,17 @@ class Issue {
              .rule = "the swizzled rows of a K-major matrix hold all of K",
              .fix = "use the 64-byte or the 128-byte swizzle, or none",
              .section = "Canonical Layouts"});
+    const uint32_t in_row = descriptor.start_bytes % kLineBytes % descriptor.width_bytes();
+    if (mma_.shape.is_long && descriptor.swizzle != SharedSwizzle::none &&
+        !descriptor.leading_is_address && in_row + k_bytes > descriptor.width_bytes())
+      fault(
+          {.code = FaultCode::matrix_layout,
+           .what = fmt::format("{}: the {} bytes along K from byte {} of a row of {} on", matrix,
+                               k_bytes, in_row, descriptor.width_bytes()),
+           .rule = "a row with K = 96 that goes on past its line continues at an absolute address",
+           .fix = "set bit 52 of the shared-memory descriptor and give the address of the next "
+                  "buffer as the leading offset",
+           .section = "Absolute address mode for K dimension being 48B"});
   }
 
   void metadata() {
@@ -290,12 +303,16 @@ void check_tensor_memory(Strand& strand, const Instruction& i, LaneMask thread,
   memory.require_allocated(strand, i, thread, mma.d.column, columns);
   if (mma.accumulate)
     memory.require_written(strand, i, thread, 0, TensorMemory::kLanes, mma.d.column, columns);
-  if (mma.a_in_tensor_memory) require(mma.a_address.column, kTensorMemoryAColumns);
+  if (mma.a_in_tensor_memory) require(mma.a_address.column, mma.a_columns());
   if (mma.shape.sparse) require(mma.metadata.column, sparse_chunks(mma.shape).columns);
   if (mma.scales != 0) {
-    const uint32_t rows = mma.shape.m / static_cast<uint32_t>(mma.group);
-    require(mma.a_scales.column, scale_columns(rows));
-    require(mma.b_scales.column, scale_columns(columns));
+    const auto require_scales = [&](uint32_t first, uint32_t id, uint32_t rows) {
+      for (uint32_t word = 0; word < scale_words(id, mma.scales); ++word)
+        require(first + word * scale_word_stride(rows), scale_columns(rows));
+    };
+    require_scales(mma.a_scales.column, mma.shape.a_scale_id,
+                   mma.shape.m / static_cast<uint32_t>(mma.group));
+    require_scales(mma.b_scales.column, mma.shape.b_scale_id, columns);
   }
   memory.mark_written(0, TensorMemory::kLanes, mma.d.column, columns);
 }
@@ -308,10 +325,10 @@ void check_shared_memory(const Strand& strand, const Instruction& i, LaneMask th
   const MmaShape& shape = mma.shape;
   constexpr const char* kUse = "this multiplies";
   if (!mma.a_in_tensor_memory)
-    require_rows_written(
-        site, strand.cta->rank, group,
-        {"A", mma.a, shape.a_major, shape.m / group, container_bytes(shape.a_format), kMmaKBytes},
-        kUse);
+    require_rows_written(site, strand.cta->rank, group,
+                         {"A", mma.a, shape.a_major, shape.m / group,
+                          container_bytes(shape.a_format), shape.a_k_bytes()},
+                         kUse);
   const uint32_t shift = mma.zero_columns != nullptr ? mma.zero_columns->shift : 0;
   require_rows_written(site, strand.cta->rank, group,
                        {"B", mma.b, shape.b_major, shape.n / group + shift,

@@ -62,7 +62,7 @@ void TensorCore::enqueue(Cycle now, const Origin& origin, MmaOperation operation
                      .m = operation.shape.m,
                      .n = operation.shape.n,
                      .a_in_tensor_memory = operation.a_in_tensor_memory,
-                     .a_row_bytes = kMmaKBytes,
+                     .a_row_bytes = operation.shape.a_k_bytes(),
                      .b_row_bytes = operation.shape.b_k_bytes(),
                      .block_scaled = operation.scales != 0};
   push(now, origin, cost.group, cost_of(cost), std::move(operation));

@@ -62,6 +62,10 @@ struct MmaOperation {
   [[nodiscard]] DataPath path() const { return data_path(shape, group, weight_stationary); }
   /// Columns of Tensor Memory that D takes.
   [[nodiscard]] uint32_t d_columns() const { return shape.n / path().groups; }
+  /// Columns of Tensor Memory that an A there takes.
+  [[nodiscard]] uint32_t a_columns() const {
+    return shape.a_k_bytes() / static_cast<uint32_t>(sizeof(uint32_t));
+  }
 };
 
 /// One tcgen05.cp.

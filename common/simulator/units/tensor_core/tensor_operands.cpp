@@ -73,13 +73,13 @@ void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descript
 }
 
 void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
-                              ElementLayout layout, std::byte* out, size_t row_stride_bytes) {
-  constexpr uint32_t kColumns = kMmaKBytes / sizeof(uint32_t);
+                              uint32_t columns, ElementLayout layout, std::byte* out,
+                              size_t row_stride_bytes) {
   // 4-bit codes are in bits 2 to 5 of their byte, 6-bit codes in bits 0 to 5 (PTX ISA, "Packing
   // formats").
   const unsigned bits = element_bits(layout.format), shift = bits == 4 ? 2 : 0;
   const uint32_t code_mask = ((1u << (is_padded(layout) ? bits : 8)) - 1) * 0x01010101u;
-  for (uint32_t c = 0; c < kColumns; ++c) {
+  for (uint32_t c = 0; c < columns; ++c) {
     const uint32_t* const words = memory.column(column + c) + lane;
     for (size_t row = 0; row < kRowBlock; ++row) {
       const uint32_t word = is_padded(layout) ? words[row] >> shift & code_mask : words[row];

@@ -31,8 +31,9 @@ void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descript
                        ElementLayout layout, uint32_t rows, uint32_t k_bytes, std::byte* out,
                        size_t row_stride_bytes);
 
-/// Likewise for 16 rows of A in Tensor Memory that start at `lane`: 8 columns of 32 bits a row.
+/// Likewise for 16 rows of A in Tensor Memory that start at `lane`: `columns` of 32 bits a row.
 void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
-                              ElementLayout layout, std::byte* out, size_t row_stride_bytes);
+                              uint32_t columns, ElementLayout layout, std::byte* out,
+                              size_t row_stride_bytes);
 
 }  // namespace bw::sim

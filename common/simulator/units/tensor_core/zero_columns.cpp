@@ -2,15 +2,14 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/units/tensor_core/descriptor_bits.hpp"
+
 namespace bw::sim {
 namespace {
 
 constexpr unsigned kStartCounts = 0, kFirstSpans = 32, kReserved = 36, kNonZero = 39,
                    kSkipSpan = 40, kUseSpan = 48, kShift = 56, kUnused = 62;
-constexpr uint64_t bits_of(uint64_t value, unsigned first, unsigned count) {
-  return value >> first & ((uint64_t{1} << count) - 1);
-}
-constexpr std::string_view kSection = "Zero-Column Mask Descriptor";
+constexpr std::string_view kZeroColumnsSection = "Zero-Column Mask Descriptor";
 
 }  // namespace
 
@@ -46,7 +45,7 @@ std::optional<Fault> check_zero_columns(uint64_t bits, const MmaShape& shape) {
                      "63 must be 0)",
                  .rule = "reserved bits are 0",
                  .fix = "clear bits 36 to 38, 62 and 63",
-                 .section = kSection};
+                 .section = kZeroColumnsSection};
   const auto shift = static_cast<uint32_t>(bits_of(bits, kShift, 6));
   const uint32_t most = shape.m == 32 ? 16 : 32;
   if (shift > most || shift > shape.largest_shift)
@@ -60,7 +59,7 @@ std::optional<Fault> check_zero_columns(uint64_t bits, const MmaShape& shape) {
         .fix =
             "encode the maximum shift in the instruction descriptor: 1 is 8, 2 is 16, 3 "
             "is 32 columns",
-        .section = kSection};
+        .section = kZeroColumnsSection};
   return std::nullopt;
 }
 

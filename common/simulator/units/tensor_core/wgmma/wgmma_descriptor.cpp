@@ -3,16 +3,9 @@
 #include <array>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/units/tensor_core/descriptor_bits.hpp"
 
 namespace bw::sim {
-namespace {
-
-constexpr uint64_t bits_of(uint64_t value, unsigned first, unsigned count) {
-  return value >> first & ((uint64_t{1} << count) - 1);
-}
-
-}  // namespace
-
 MatrixDescriptor decode_wgmma_descriptor(uint64_t bits) {
   constexpr unsigned kUnitShift = 4, kAddressBits = 14;
   constexpr unsigned kLeading = 16, kStride = 32, kBaseOffset = 49, kSwizzle = 62;
