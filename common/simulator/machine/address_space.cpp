@@ -125,10 +125,14 @@ SharedPlace find_shared(const Site& site, AddressSpace space, uint64_t address, 
 
 SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
                            size_t alignment_bytes, Access access) {
+  if (access == Access::write) {
+    const SharedPlace place = resolve_copy_target(site, space, address, bytes, alignment_bytes);
+    note_written(site, *place.cta, place.offset_bytes, bytes);
+    return place;
+  }
   const SharedPlace place = find_shared(site, space, address, bytes, alignment_bytes);
   if (place.cta->exited && (access == Access::read || site.strand.cluster->at_isa_level()))
     site.fault(exited_cta(*place.cta, access));
-  if (access == Access::write) note_written(site, *place.cta, place.offset_bytes, bytes);
   return place;
 }
 

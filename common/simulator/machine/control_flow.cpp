@@ -20,6 +20,12 @@ void set_frame(Strand& strand, Reconvergence* frame) {
   strand.reconvergence_point = frame == nullptr ? ptx::kNoReconvergence : frame->point;
 }
 
+/// At the level `hardware` lanes that have waited in vain for the rest of their warp execute the
+/// .aligned instruction alone (require_other_lanes).
+void go_on_apart(Strand& strand) {
+  strand.wait = {WaitKind::reconvergence, strand.pc, 0, strand.time};
+}
+
 }  // namespace
 
 Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask taken) {
@@ -129,14 +135,22 @@ std::exception_ptr Cluster::forget_waiting_lanes(const Warp& warp) {
 }
 
 void Cluster::fault_waiting_lanes(const Warp& warp) {
-  if (waiting_lanes_.empty() || waiting_lanes(warp) == nullptr) return;
-  std::rethrow_exception(forget_waiting_lanes(warp));
+  if (waiting_lanes_.empty()) return;
+  Strand* const strand = waiting_lanes(warp);
+  if (strand == nullptr) return;
+  if (const std::exception_ptr fault = forget_waiting_lanes(warp)) std::rethrow_exception(fault);
+  go_on_apart(*strand);
+  make_ready(*strand, std::max(now_, strand->time));
 }
 
 void Cluster::wait_for_lanes(Strand& strand, std::exception_ptr fault) {
   Warp& warp = *strand.warp;
-  if (Strand* const other = waiting_lanes(warp)) {
-    if (other->pc != strand.pc || other->frame != strand.frame) fault_waiting_lanes(warp);
+  Strand* other = waiting_lanes(warp);
+  if (other != nullptr && (other->pc != strand.pc || other->frame != strand.frame)) {
+    fault_waiting_lanes(warp);
+    other = nullptr;
+  }
+  if (other != nullptr) {
     (void)forget_waiting_lanes(warp);
     other->alive = false;
     strand.mask |= other->mask;
@@ -150,9 +164,14 @@ void Cluster::wait_for_lanes(Strand& strand, std::exception_ptr fault) {
     }
   }
   LaneMask on_their_way = strand.mask;
-  for (const auto& other : warp.strands)
-    if (other->alive && !other->suspended) on_their_way |= other->mask;
-  if (on_their_way != warp.live) std::rethrow_exception(fault);
+  for (const auto& running : warp.strands)
+    if (running->alive && !running->suspended) on_their_way |= running->mask;
+  if (on_their_way != warp.live) {
+    if (fault != nullptr) std::rethrow_exception(fault);
+    go_on_apart(strand);
+    make_ready(strand, strand.time);
+    return;
+  }
   waiting_lanes_.push_back({&strand, std::move(fault)});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "common/simulator/isa/register_copies.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
 
@@ -14,6 +15,11 @@ using Registers = std::unordered_set<uint32_t>;
 /// The registers pending after an instruction, from those pending before it.
 void step(const Instruction& instruction, Registers& pending) {
   if (ends_asynchronous_writes(instruction)) pending.clear();
+  if (!instruction.has_guard && copies_register(instruction) &&
+      pending.contains(instruction.operands[1].reg)) {
+    pending.insert(instruction.operands[0].reg);
+    return;
+  }
   const bool issues = writes_asynchronously(instruction);
   if (pending.empty() && !issues) return;
   visit_written_registers(instruction, [&](uint32_t reg) {
@@ -25,6 +31,11 @@ void step(const Instruction& instruction, Registers& pending) {
 }
 
 }  // namespace
+
+bool copies_register(const Instruction& instruction) {
+  return copies_32_bits(instruction.opcode) && instruction.operands[0].kind == Operand::Kind::reg &&
+         instruction.operands[1].kind == Operand::Kind::reg;
+}
 
 std::vector<PendingRead> reads_of_pending_registers(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;

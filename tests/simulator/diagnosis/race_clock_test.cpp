@@ -1,6 +1,7 @@
 /// \file
 /// Vector clocks against a map of every agent, and the shadow of bytes against a list of every
 /// access.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <random>
@@ -142,6 +143,50 @@ TEST(RaceClock, ForeignAgentsAreAMapToo) {
       VectorClock back = abroad;
       back.take_home(cluster);
       check(back, cluster, "back");
+    }
+  }
+}
+
+/// Clocks that share what they know of other clusters, and learn, copy and join each other, against
+/// maps: a table that has been compared once is never taken for one that knows more.
+TEST(RaceClock, CopiesOfForeignClocksGrowApart) {
+  std::mt19937 random(7);
+  const auto below = [&](size_t bound) { return static_cast<size_t>(random() % bound); };
+  constexpr size_t kAgents = 12;
+  using Plain = std::array<Clock, kAgents>;
+  for (int run = 0; run < 40; ++run) {
+    std::array<VectorClock, 5> clocks;
+    std::array<Plain, 5> plain{};
+    for (int step = 0; step < 400; ++step) {
+      const size_t one = below(clocks.size()), other = below(clocks.size());
+      const size_t agent = below(kAgents);
+      switch (below(8)) {
+        case 0:
+          clocks[one] = clocks[other];
+          plain[one] = plain[other];
+          break;
+        case 1:
+        case 2:
+          clocks[one].join(clocks[other]);
+          for (size_t k = 0; k < kAgents; ++k)
+            plain[one][k] = std::max(plain[one][k], plain[other][k]);
+          break;
+        case 3:
+          if (below(10) != 0) break;
+          clocks[one].clear();
+          plain[one] = {};
+          break;
+        default: {
+          const Clock to = plain[one][agent] + static_cast<Clock>(below(2));
+          clocks[one].learn_foreign(agent, to);
+          plain[one][agent] = to;
+        }
+      }
+      for (size_t k = 0; k < kAgents; ++k)
+        ASSERT_EQ(clocks[one].foreign(k), plain[one][k]) << "run " << run << ", step " << step;
+      if (!clocks[one].holds_foreign(clocks[other])) continue;
+      for (size_t k = 0; k < kAgents; ++k)
+        ASSERT_GE(plain[one][k], plain[other][k]) << "run " << run << ", step " << step;
     }
   }
 }

@@ -123,10 +123,10 @@ TEST(RaceGlobalLocations, AFenceGoesWithLaterStrongWritesByTheNarrowerScope) {
 TEST(RaceGlobalLocations, ARelaxedReadWaitsForItsFence) {
   ThreadOrder thread;
   const Released found{kFar, MemoryScope::gpu, knowing(1, 4)};
-  thread.keep(Location::global(64), found, MemoryScope::gpu);
-  thread.keep(Location::global(64), found, MemoryScope::gpu);  // a loop that spins
+  EXPECT_TRUE(thread.keep(Location::global(64), found, 0, MemoryScope::gpu));
+  EXPECT_FALSE(thread.keep(Location::global(64), found, 0, MemoryScope::gpu)) << "a loop spins";
   int reached = 0, missed = 0;
-  const auto count = [&](const Released&, bool meets) { ++(meets ? reached : missed); };
+  const auto count = [&](Location, const Released&, bool meets) { ++(meets ? reached : missed); };
   thread.acquire_fence(kHere, MemoryScope::cluster, count);
   EXPECT_EQ(reached, 0);
   EXPECT_EQ(missed, 1);
@@ -134,10 +134,29 @@ TEST(RaceGlobalLocations, ARelaxedReadWaitsForItsFence) {
   EXPECT_EQ(reached, 1);
   // The read's own scope counts as well.
   ThreadOrder narrow;
-  narrow.keep(Location::global(64), found, MemoryScope::cta);
+  narrow.keep(Location::global(64), found, 0, MemoryScope::cta);
   narrow.acquire_fence(kHere, MemoryScope::sys, count);
   EXPECT_EQ(reached, 1);
   EXPECT_EQ(missed, 2);
+}
+
+TEST(RaceGlobalLocations, ARelaxedReadKeepsWhatAStoreHasReplaced) {
+  ThreadOrder thread;
+  const auto find = [&](uint32_t warp, uint32_t stores) {
+    thread.keep(Location::global(64), {kFar, MemoryScope::gpu, knowing(warp, 1)}, stores,
+                MemoryScope::gpu);
+  };
+  find(0, 0);
+  find(1, 1);
+  find(2, 1);  // by atomics, whose view would hold that of warp 1
+  find(3, 2);
+  View known;
+  thread.acquire_fence(kHere, MemoryScope::gpu,
+                       [&](Location, const Released& one, bool) { known.join(*one.view); });
+  EXPECT_TRUE(known.generic.knows_lanes(0, kAllLanes, 1));
+  EXPECT_FALSE(known.generic.knows_lanes(1, kAllLanes, 1));
+  EXPECT_TRUE(known.generic.knows_lanes(2, kAllLanes, 1));
+  EXPECT_TRUE(known.generic.knows_lanes(3, kAllLanes, 1));
 }
 
 using Launch = std::shared_ptr<StreamOperation>;

@@ -220,9 +220,9 @@ __global__ void freed_behind_both_allocations(const __grid_constant__ FaultArgum
   allocate_in_a_pair<true>(args);
 }
 
-// right: One thread initialises a barrier, then the warp allocates. The compiler leads lane 0 to
-// the allocation by another edge than the rest, past the comparison that it need not make again.
-__global__ void allocation_by_two_edges(const __grid_constant__ FaultArguments args) {
+/// One thread initialises a barrier, then the warp allocates. The compiler leads lane 0 to the
+/// allocation by another edge than the rest, past the comparison that it need not make again.
+__device__ __forceinline__ void allocate_by_two_edges(const FaultArguments& args) {
   __shared__ SharedMemBarrier ready;
   __shared__ uint32_t slot;
   if (thread() == 0) ready.init(64), ptx::fence_mbarrier_init();
@@ -234,6 +234,32 @@ __global__ void allocation_by_two_edges(const __grid_constant__ FaultArguments a
   ptx::tcgen05_fence_before_thread_sync();
   __syncthreads();
   if (warp() == 0) free_columns(slot);
+}
+
+// right: By whichever edge, all lanes come to the allocation before any of them waits.
+__global__ void allocation_by_two_edges(const __grid_constant__ FaultArguments args) {
+  allocate_by_two_edges(args);
+}
+
+// right: Hardware brings the lanes together as well: they allocate once.
+// setting BW_SIM_STRICTNESS=hardware
+__global__ void allocation_by_two_edges_on_hardware(const __grid_constant__ FaultArguments args) {
+  allocate_by_two_edges(args);
+}
+
+// right: A CTA that has handed on its words may end without waiting for the other one, which
+// receives them.
+__global__ void ends_after_its_arrival(const __grid_constant__ FaultArguments args) {
+  __shared__ uint32_t words[32];
+  meet_cluster();
+  args.out[word()] = args.in[word()];
+  if (ptx::cluster_cta_rank() == 0) {
+    store_cluster(in_cta(&words[lane()], 1), args.in[word()]);
+    ptx::cluster_arrive();
+    return;
+  }
+  meet_cluster();
+  args.out[word() - 32] = words[lane()];
 }
 
 FaultTable end_kernels() {
@@ -253,6 +279,8 @@ FaultTable end_kernels() {
       BW_FAULT(freed_before_the_peer_allocates, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(freed_behind_both_allocations, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(allocation_by_two_edges),
+      BW_FAULT(allocation_by_two_edges_on_hardware),
+      BW_FAULT(ends_after_its_arrival, .threads = 32, .ctas = 2, .cluster = 2),
   };
   return kKernels;
 }

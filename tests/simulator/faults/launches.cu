@@ -89,6 +89,30 @@ void chain_that_triggers_before_its_wait(FaultRun& run) {
   launch(read_without_wait, begins_early(), nullptr, kThreads, args.scratch, args.out);
 }
 
+// Reads what its dependents write, after it has let them begin.
+__global__ void copy_after_trigger(const uint32_t* from, uint32_t* out) {
+  ptx::grid_dependency_launch_dependents();
+  out[thread()] = from[thread()];  // read after the trigger
+}
+
+// Writes before it waits.
+__global__ void fill_before_wait(uint32_t* to) {
+  __nanosleep(20000);
+  to[thread()] = 0;  // written before the wait
+  ptx::grid_dependency_wait();
+}
+
+// fault 26: The dependent launch overwrites what the launch before it may still read; its wait
+// comes too late, although the read happens to be early.
+// expect BW-R14 at races, "fill_before_wait", "copy_after_trigger"
+// at "// written before the wait" "// read after the trigger"
+void dependent_that_writes_before_its_wait(FaultRun& run) {
+  const FaultArguments& args = run.arguments;
+  copy_slowly<<<1, kThreads>>>(args.in, args.scratch);
+  copy_after_trigger<<<1, kThreads>>>(args.scratch, args.out);
+  launch(fill_before_wait, begins_early(), nullptr, kThreads, args.scratch);
+}
+
 // A middle launch that waits before it triggers.
 __global__ void fill_then_trigger(uint32_t* to) {
   ptx::grid_dependency_wait();
@@ -257,6 +281,7 @@ FaultTable launch_kernels() {
       BW_FAULT_HOST(chain_that_waits),
       BW_FAULT_HOST(chain_that_triggers_before_its_wait),
       BW_FAULT_HOST(chain_that_triggers_after_its_wait),
+      BW_FAULT_HOST(dependent_that_writes_before_its_wait),
       BW_FAULT_HOST(wait_handed_on_by_an_mbarrier),
       BW_FAULT_HOST(wait_of_another_warp),
       BW_FAULT_HOST(dependent_launch_behind_a_fill),

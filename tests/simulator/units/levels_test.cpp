@@ -57,8 +57,10 @@ TEST(Levels, TheEnvironmentChoosesWhatIsChecked) {
 // ---- Registers of tcgen05.ld
 
 /// One warp writes 3 * lane + c to columns c = 0 and 1 of its lanes, runs `body` on %tmem, and
-/// stores %result. Registers: %d<4>, %f<4>, %w<4> (64 bits), %p<4>, %t (lane).
-std::vector<uint32_t> run_load(const std::string& body, Settings settings) {
+/// stores %result. Registers: %d<4>, %f<4>, %w<4> (64 bits), %p<4>, %t (lane). `warnings`: takes
+/// those of the run.
+std::vector<uint32_t> run_load(const std::string& body, Settings settings,
+                               std::vector<Warning>* warnings = nullptr) {
   Runner runner(settings);
   const auto out = runner.buffer(std::vector<uint32_t>(32, 0xffffffffu));
   const std::string text = R"(
@@ -83,7 +85,9 @@ std::vector<uint32_t> run_load(const std::string& body, Settings settings) {
   tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 32;
   ret;
 )";
-  runner.run(entry(".param .u64 out", text, ".shared .align 4 .b32 slot;\n"), threads(32), out);
+  const auto result =
+      runner.run(entry(".param .u64 out", text, ".shared .align 4 .b32 slot;\n"), threads(32), out);
+  if (warnings != nullptr) *warnings = result.warnings;
   return out.values();
 }
 
@@ -110,9 +114,33 @@ TEST(Levels, AConversionBeforeTheWaitReadsTheRegister) {
       [](uint32_t lane) { return std::bit_cast<uint32_t>(static_cast<float>(3 * lane)); });
 }
 
-TEST(Levels, ACopyAndAPairBeforeTheWaitReadTheRegister) {
-  expect_late_read("mov.b32", kLoad + "  mov.b32 %d2, %d1;\n" + kWait + "  mov.b32 %result, %d2;\n",
-                   [](uint32_t lane) { return 3 * lane + 1; });
+TEST(Levels, ACopyBeforeTheWaitIsAWarningUntilSomethingUsesIt) {
+  const std::string copy = kLoad + "  mov.b32 %d2, %d1;\n  mov.b32 %f0, %d2;\n";
+  const auto value = [](uint32_t lane) { return 3 * lane + 1; };
+  // The first register, its copy and the copy's copy have the value after the wait.
+  const std::string sum =
+      "  add.u32 %result, %d1, %d2;\n  mov.b32 %d3, %f0;\n"
+      "  add.u32 %result, %result, %d3;\n";
+  for (const Settings& settings : {test_settings(), hardware_settings()}) {
+    std::vector<Warning> warnings;
+    const std::vector<uint32_t> values = run_load(copy + kWait + sum, settings, &warnings);
+    for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(values[lane], 3 * value(lane));
+    ASSERT_EQ(warnings.size(), settings.strictness == Strictness::isa ? 2u : 0u);
+    for (const Warning& warning : warnings)
+      EXPECT_NE(warning.report.what.find("is copied before the tcgen05.wait::ld"),
+                std::string::npos)
+          << warning.report.what;
+  }
+  for (const char* const used : {"%d2", "%f0"})
+    expect_late_read("xor.b32", copy + "  xor.b32 %result, " + used + ", 0;\n" + kWait, value);
+  // The register itself stays undefined, and the copy is one that another value has replaced.
+  expect_late_read("xor.b32", copy + "  xor.b32 %result, %d1, 0;\n" + kWait, value);
+  const std::string replaced = copy + "  mov.b32 %d2, %t;\n  add.u32 %result, %d2, 1;\n" + kWait;
+  const std::vector<uint32_t> values = run_load(replaced, test_settings());
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(values[lane], lane + 1);
+}
+
+TEST(Levels, APairBeforeTheWaitReadsTheRegister) {
   expect_late_read("mov.b64",
                    kLoad + "  mov.b64 %w0, {%d0, %d1};\n" + kWait +
                        "  shr.u64 %w0, %w0, 32;\n  cvt.u32.u64 %result, %w0;\n",

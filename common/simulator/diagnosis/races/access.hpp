@@ -5,8 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "common/simulator/diagnosis/races/clock.hpp"
 #include "common/simulator/isa/memory_order.hpp"
@@ -72,6 +73,13 @@ struct Accessor {
   return a.scope >= needed && b.scope >= needed;
 }
 
+/// Whether an access is strong towards every other one of which the same holds, whichever threads
+/// of the GPU execute them.
+[[nodiscard]] inline bool is_strong_for_all(const Accessor& accessor) {
+  return accessor.is_strong && accessor.scope >= MemoryScope::gpu &&
+         (!accessor.is_volatile || accessor.is_poll);
+}
+
 /// Whether two accesses store the same value.
 [[nodiscard]] inline bool store_same_value(const Accessor& a, const Accessor& b) {
   return a.value_bytes != 0 && a.value_bytes == b.value_bytes && a.value == b.value;
@@ -91,14 +99,18 @@ class AccessorTable {
   /// The number of an accessor; the same for the same one.
   [[nodiscard]] uint32_t number(const Accessor& accessor) {
     Cached& cached = cache_[static_cast<size_t>(mixed(accessor) >> kCacheShift)];
-    if (cached.number != kNone && accessors_[cached.number] == accessor) return cached.number;
-    const auto [found, is_new] =
-        numbers_.try_emplace(accessor, static_cast<uint32_t>(accessors_.size()));
-    if (is_new) accessors_.push_back(accessor);
+    if (cached.number != kNone && (*this)[cached.number] == accessor) return cached.number;
+    const auto [found, is_new] = numbers_.try_emplace(accessor, count_);
+    if (is_new) {
+      if (count_ % kChunk == 0) chunks_.push_back(std::make_unique<Chunk>());
+      (*chunks_.back())[count_++ % kChunk] = accessor;
+    }
     return cached.number = found->second;
   }
-  /// The accessor of a number.
-  [[nodiscard]] const Accessor& operator[](uint32_t number) const { return accessors_[number]; }
+  /// The accessor of a number; it stays where it is.
+  [[nodiscard]] const Accessor& operator[](uint32_t number) const {
+    return (*chunks_[number / kChunk])[number % kChunk];
+  }
 
  private:
   static uint64_t mixed(const Accessor& accessor) {
@@ -106,7 +118,7 @@ class AccessorTable {
     const uint64_t place = reinterpret_cast<uintptr_t>(accessor.instruction);
     const uint64_t bits = uint64_t{accessor.agent} << 8 | uint64_t{accessor.is_async} << 4 |
                           uint64_t{accessor.writes} << 3 | static_cast<uint64_t>(accessor.proxy);
-    return (place * kFactor ^ bits) * kFactor;
+    return ((place * kFactor ^ bits) * kFactor ^ accessor.cluster) * kFactor;
   }
   struct Hash {
     size_t operator()(const Accessor& accessor) const {
@@ -120,7 +132,10 @@ class AccessorTable {
   };
   static constexpr int kCacheBits = 8, kCacheShift = 64 - kCacheBits;
   std::array<Cached, size_t{1} << kCacheBits> cache_;
-  std::deque<Accessor> accessors_;
+  static constexpr uint32_t kChunk = 64;
+  using Chunk = std::array<Accessor, kChunk>;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  uint32_t count_ = 0;
   std::unordered_map<Accessor, uint32_t, Hash> numbers_;
 };
 
@@ -137,7 +152,35 @@ struct Touch {
   /// same proxy it need not be told of.
   LaneMask lanes = 0;
   uint32_t warp = 0;  ///< of these lanes: its number in the cluster
+  /// What the view knows of an agent of another cluster: neighbouring blocks ask for the same.
+  struct Known {
+    const VectorClock* clock = nullptr;  ///< of the view
+    uint64_t cluster = 0;
+    uint32_t agent = 0;
+    bool is_chain = false;
+    Clock until = 0;
+    LaneMask lanes = 0;
+  };
+  mutable Known known;  ///< the latest answer
 };
+
+/// The lanes of an earlier accessor that `clock`, of the touch's view, knows up to `until`.
+[[nodiscard]] inline LaneMask lanes_known(const VectorClock& clock, const Touch& touch,
+                                          const Accessor& earlier, Clock until) {
+  const bool is_foreign = earlier.cluster != touch.accessor->cluster;
+  if (!is_foreign)
+    return clock.known(is_foreign, earlier.cluster, earlier.is_async, earlier.agent, until);
+  Touch::Known& known = touch.known;
+  if (known.clock != &clock || known.cluster != earlier.cluster || known.agent != earlier.agent ||
+      known.is_chain != earlier.is_async || known.until != until)
+    known = {&clock,
+             earlier.cluster,
+             earlier.agent,
+             earlier.is_async,
+             until,
+             clock.known(is_foreign, earlier.cluster, earlier.is_async, earlier.agent, until)};
+  return known.lanes;
+}
 
 /// The clock that must cover an earlier access for this one to be ordered after it.
 [[nodiscard]] inline const VectorClock& clock_for(const Touch& touch, const Accessor& earlier) {

@@ -5,12 +5,6 @@ namespace {
 
 bool before(const ForeignClock& entry, uint64_t agent) { return entry.agent < agent; }
 
-/// A version that no table has had.
-uint64_t new_version() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
-
 }  // namespace
 
 std::span<const ForeignClock> ForeignClocks::from(uint64_t first) const {
@@ -24,14 +18,28 @@ Clock ForeignClocks::of(uint64_t agent) const {
   return !found.empty() && found[0].agent == agent ? found[0].clock : 0;
 }
 
+void ForeignClocks::Table::advance(bool goes_on) {
+  static std::atomic<uint64_t> lineages{0};
+  if (goes_on && lineage_of(content + 1) == lineage_of(content)) {
+    ++content;
+    return;
+  }
+  if (content != 0) add_older(content);
+  content = ++lineages << kPositionBits;
+  is_continued = false;
+}
+
 ForeignClocks::Table& ForeignClocks::own() {
   if (table_ == nullptr) {
     table_ = std::make_shared<Table>();
-  } else if (table_.use_count() != 1) {
+    table_->advance(/*goes_on=*/false);
+  } else if (table_.use_count() == 1) {
+    table_->advance(!table_->is_continued);
+  } else {
+    const bool goes_on = !table_->is_continued.exchange(true);
     table_ = std::make_shared<Table>(*table_);
-    table_->add_older(table_->version);
+    table_->advance(goes_on);
   }
-  table_->version = new_version();
   return *table_;
 }
 
@@ -57,19 +65,19 @@ std::shared_ptr<ForeignClocks::Table> ForeignClocks::merged(const Table& a, cons
       both->clocks.push_back(entry);
   }
   both->clocks.insert(both->clocks.end(), next, a.clocks.end());
-  both->version = new_version();
-  both->add_older(a.version);
-  both->add_older(b.version);
+  both->advance(/*goes_on=*/false);
+  both->add_older(a.content);
+  both->add_older(b.content);
   return both;
 }
 
 void ForeignClocks::join(const ForeignClocks& other) {
   if (other.table_ == table_ || other.table_ == nullptr) return;
-  if (table_ == nullptr || other.table_->contains(table_->version)) {
+  if (table_ == nullptr || other.table_->contains(table_->content)) {
     table_ = other.table_;
     return;
   }
-  if (table_->contains(other.table_->version)) return;
+  if (table_->contains(other.table_->content)) return;
   // Mostly one of the two knows all that the other does, and its table serves both.
   bool knows_all = true, other_knows_all = true;
   auto theirs = other.table_->clocks.begin();
@@ -87,9 +95,9 @@ void ForeignClocks::join(const ForeignClocks& other) {
   }
   if (theirs != end) knows_all = false;
   if (knows_all) {
-    table_->add_older(other.table_->version);
+    table_->add_older(other.table_->content);
   } else if (other_knows_all) {
-    other.table_->add_older(table_->version);
+    other.table_->add_older(table_->content);
     table_ = other.table_;
   } else {
     table_ = merged(*table_, *other.table_);
@@ -120,13 +128,14 @@ LaneMask VectorClock::foreign_lanes_known(uint64_t cluster, uint32_t warp, Clock
 void VectorClock::join_foreign(const VectorClock& other, uint64_t cluster) {
   is_past_grid_wait_ = is_past_grid_wait_ || other.is_past_grid_wait_;
   foreign_.join(other.foreign_);
-  for (uint32_t warp = 0; warp < other.warps_.size(); ++warp)
-    if (other.warps_[warp] != 0) learn_foreign_lanes(cluster, warp, kAllLanes, other.warps_[warp]);
-  for (const LaneClock& entry : other.lanes_)
-    learn_foreign_lanes(cluster, entry.warp, entry.lanes, entry.clock);
-  for (uint32_t chain = 0; chain < other.chains_.size(); ++chain)
-    if (other.chains_[chain] != 0)
-      learn_foreign(foreign_chain(cluster, chain), other.chains_[chain]);
+  other.for_own(cluster, [&](uint64_t agent, Clock clock) { learn_foreign(agent, clock); });
+}
+
+bool VectorClock::holds(const VectorClock& other, uint64_t cluster) const {
+  bool known = holds_foreign(other);
+  other.for_own(cluster,
+                [&](uint64_t agent, Clock clock) { known = known && foreign(agent) >= clock; });
+  return known;
 }
 
 void VectorClock::take_home(uint64_t cluster) {

@@ -49,6 +49,11 @@ class ForeignClocks {
   void learn(uint64_t agent, Clock clock);
   /// Everything that `other` knows becomes known.
   void join(const ForeignClocks& other);
+  /// Whether everything that `other` knows is known to be known; false may be wrong.
+  [[nodiscard]] bool holds(const ForeignClocks& other) const {
+    return other.table_ == table_ || other.table_ == nullptr ||
+           (table_ != nullptr && table_->contains(other.table_->content));
+  }
   /// The agents from `first` on, ascending.
   [[nodiscard]] std::span<const ForeignClock> from(uint64_t first) const;
   /// Whether nothing is known.
@@ -57,32 +62,52 @@ class ForeignClocks {
   void clear() { table_ = nullptr; }
 
  private:
-  /// What is known. A content has a version of its own, and a table remembers some of the contents
-  /// that are part of its own, so that they are compared once and not by every thread.
+  /// What is known. Contents have numbers, so that two of them are compared once and not by every
+  /// thread. A table only grows: the contents that it has had form a lineage, of which each holds
+  /// the earlier ones. One of the copies of a table goes on with its lineage, the others begin
+  /// their own.
   struct Table {
     std::vector<ForeignClock> clocks;  ///< ascending by agent
-    uint64_t version = 0;
+    uint64_t content = 0;              ///< number: the lineage, and the position in it
     // Clusters that share a table may run on several host threads.
-    std::array<std::atomic<uint64_t>, 8> older_versions{};
+    std::atomic<bool> is_continued = false;  ///< whether a copy goes on with the lineage
+    /// Some contents of other lineages that are part of this one.
+    std::array<std::atomic<uint64_t>, 16> older{};
     std::atomic<uint32_t> next_older = 0;
 
     Table() = default;
-    Table(const Table& other) : clocks(other.clocks), version(other.version) {
-      for (const auto& content : other.older_versions) add_older(content);
+    Table(const Table& other)
+        : clocks(other.clocks), content(other.content), next_older(other.next_older.load()) {
+      for (size_t i = 0; i < older.size(); ++i) older[i] = other.older[i].load();
     }
     Table& operator=(const Table&) = delete;
     ~Table() = default;
     /// Whether this is known to contain a content.
-    [[nodiscard]] bool contains(uint64_t content) const {
-      return std::find(older_versions.begin(), older_versions.end(), content) !=
-             older_versions.end();
+    [[nodiscard]] bool contains(uint64_t other) const {
+      return holds(content, other) ||
+             std::any_of(older.begin(), older.end(),
+                         [&](const auto& known) { return holds(known, other); });
     }
     /// Remembers that this contains a content.
-    void add_older(uint64_t content) {
-      older_versions[next_older++ % older_versions.size()] = content;
+    void add_older(uint64_t other) {
+      for (auto& known : older)
+        if (lineage_of(known) == lineage_of(other)) {
+          if (known < other) known = other;
+          return;
+        }
+      older[next_older++ % older.size()] = other;
+    }
+    /// A new content, of the same lineage or a new one.
+    void advance(bool goes_on);
+
+   private:
+    static constexpr int kPositionBits = 24;
+    static uint64_t lineage_of(uint64_t number) { return number >> kPositionBits; }
+    static bool holds(uint64_t number, uint64_t other) {
+      return lineage_of(number) == lineage_of(other) && number >= other;
     }
   };
-  /// The table for a change, after which it has another version.
+  /// The table for a change, after which it has another content.
   Table& own();
   /// What both tables know.
   [[nodiscard]] static std::shared_ptr<Table> merged(const Table& a, const Table& b);
@@ -149,6 +174,12 @@ class VectorClock {
   }
   /// Everything that `other`, of a cluster, knows becomes known in the numbers of other clusters.
   void join_foreign(const VectorClock& other, uint64_t cluster);
+  /// Whether join_foreign() is known to add nothing; false may be wrong.
+  [[nodiscard]] bool holds(const VectorClock& other, uint64_t cluster) const;
+  /// The same as far as agents of other clusters are concerned.
+  [[nodiscard]] bool holds_foreign(const VectorClock& other) const {
+    return foreign_.holds(other.foreign_) && (is_past_grid_wait_ || !other.is_past_grid_wait_);
+  }
   /// What came back from other clusters of this cluster's own agents becomes known as its own. The
   /// foreign clocks keep it, so that clusters can share them.
   void take_home(uint64_t cluster);
@@ -185,6 +216,20 @@ class VectorClock {
   static constexpr uint64_t kChainBit = 1ull << 31;
   static constexpr uint32_t kEveryLane = kWarpLanes;  ///< instead of a lane's number
 
+  /// Calls use(agent, clock) for the cluster's own agents in the numbers of other clusters.
+  template <class Use>
+  void for_own(uint64_t cluster, Use&& use) const {
+    const auto lanes_of_warp = [&](uint32_t warp, LaneMask lanes, Clock clock) {
+      if (lanes == kAllLanes) return use(foreign_warp(cluster, warp, kEveryLane), clock);
+      for (const int lane : lanes_of(lanes))
+        use(foreign_warp(cluster, warp, static_cast<uint32_t>(lane)), clock);
+    };
+    for (uint32_t warp = 0; warp < warps_.size(); ++warp)
+      if (warps_[warp] != 0) lanes_of_warp(warp, kAllLanes, warps_[warp]);
+    for (const LaneClock& entry : lanes_) lanes_of_warp(entry.warp, entry.lanes, entry.clock);
+    for (uint32_t chain = 0; chain < chains_.size(); ++chain)
+      if (chains_[chain] != 0) use(foreign_chain(cluster, chain), chains_[chain]);
+  }
   /// Lanes above the common clock; `lanes_` keeps its entries of a warp disjoint.
   void raise(uint32_t warp, LaneMask lanes, Clock clock);
   /// If all lanes of the warp are above its common clock, that rises to the least of them.
@@ -239,6 +284,16 @@ struct View {
     generic.join_foreign(other.generic, cluster);
     async.join_foreign(other.async, cluster);
     async_global.join_foreign(other.async_global, cluster);
+  }
+  /// See VectorClock::holds.
+  [[nodiscard]] bool holds(const View& other, uint64_t cluster) const {
+    return generic.holds(other.generic, cluster) && async.holds(other.async, cluster) &&
+           async_global.holds(other.async_global, cluster);
+  }
+  /// See VectorClock::holds_foreign.
+  [[nodiscard]] bool holds_foreign(const View& other) const {
+    return generic.holds_foreign(other.generic) && async.holds_foreign(other.async) &&
+           async_global.holds_foreign(other.async_global);
   }
   /// See VectorClock::take_home.
   void take_home(uint64_t cluster) {

@@ -35,7 +35,7 @@ uint32_t GlobalRaces::number_of(Accessor& accessor, bool is_early) {
   accessor.is_early = is_early;
   Numbered& numbered =
       numbered_[(reinterpret_cast<uintptr_t>(accessor.instruction) / sizeof(Instruction) +
-                 accessor.agent) %
+                 size_t{accessor.agent} * 29) %
                 numbered_.size()];
   if (numbered.instruction != accessor.instruction || numbered.agent != accessor.agent ||
       numbered.is_early != is_early || numbered.value_bytes != accessor.value_bytes) {
@@ -208,17 +208,18 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
     const LocationState* const state = learns ? shadow_->locations.read(location) : nullptr;
     if (state != nullptr) {
       for (const Released& one : state->released) {
-        // A thread that polls finds the same again and again.
-        if (strength.acquires && thread(origin, lane).has_acquired(location, one)) continue;
-        const View& view = at_home(one);
-        const bool meets = scopes_meet(self, strength.scope, one.from, one.scope);
         // Without a fence a later load could be early by the ISA's words; kernels that are proven
         // on hardware rely on the order of the last-block pattern.
-        if (meets && (strength.acquires || !detector_.cluster().at_isa_level())) {
-          threads.acquire(origin, view);
+        const bool acquires = strength.acquires || !detector_.cluster().at_isa_level();
+        const bool meets = scopes_meet(self, strength.scope, one.from, one.scope);
+        // A thread that polls finds the same again and again.
+        ThreadOrder& own = thread(origin, lane);
+        if (meets && acquires) {
+          if (!own.has_acquired(location, one)) threads.acquire(origin, at_home(one));
           continue;
         }
-        if (!strength.acquires) thread(origin, lane).keep(location, one, strength.scope);
+        if (!strength.acquires && !own.keep(location, one, state->stores, strength.scope)) continue;
+        const View& view = at_home(one);
         threads.change_groups(origin, [&](LaneGroup& group) {
           (meets ? group.relaxed : group.too_narrow).join(view);
         });
@@ -228,8 +229,7 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
           if (last.cluster == cluster_index_)
             group.relaxed.generic.learn_lanes(last.warp, last.lanes, last.clock);
           else
-            group.relaxed.generic.learn_foreign_lanes(last.cluster, last.warp, last.lanes,
-                                                      last.clock);
+            group.unfenced.learn_foreign_lanes(last.cluster, last.warp, last.lanes, last.clock);
         });
     }
     if (!writes) continue;
@@ -264,31 +264,35 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
   // membar.gl is the fence of the GPU, membar.sys that of the system.
   const MemoryScope scope =
       instruction.scope == MemoryScope::unspecified ? MemoryScope::gpu : instruction.scope;
+  if (instruction.order != MemoryOrder::release) {
+    for (const int lane : lanes_of(event.origin.lanes)) {
+      const Origin origin = with_lanes(event.origin, lane_bit(lane));
+      const auto found =
+          threads_.find(threads.warp_of(origin) * kWarpLanes + static_cast<uint32_t>(lane));
+      if (found == threads_.end()) continue;
+      found->second.acquire_fence(self, scope, [&](Location, const Released& one, bool meets) {
+        if (meets)
+          threads.acquire(origin, at_home(one));
+        else
+          threads.change_groups(origin,
+                                [&](LaneGroup& group) { group.too_narrow.join(at_home(one)); });
+      });
+    }
+  }
+  SharedView released;
   if (instruction.order == MemoryOrder::sc ||
       detector_.cluster().kernel().form(instruction).ordering == Ordering::full_fence)
-    synchronise_fence_sc(event.origin, self, scope);
+    released = synchronise_fence_sc(event.origin, self, scope);
+  if (instruction.order == MemoryOrder::acquire) return;
   for (const int lane : lanes_of(event.origin.lanes)) {
     const Origin origin = with_lanes(event.origin, lane_bit(lane));
-    if (instruction.order != MemoryOrder::release) {
-      if (const auto found =
-              threads_.find(threads.warp_of(origin) * kWarpLanes + static_cast<uint32_t>(lane));
-          found != threads_.end()) {
-        found->second.acquire_fence(self, scope, [&](const Released& one, bool meets) {
-          if (meets)
-            threads.acquire(origin, at_home(one));
-          else
-            threads.change_groups(origin,
-                                  [&](LaneGroup& group) { group.too_narrow.join(at_home(one)); });
-        });
-      }
-    }
-    if (instruction.order != MemoryOrder::acquire)
-      thread(origin, lane).release_fence(scope, threads.snapshot(origin));
+    const bool is_of_lane = released != nullptr && event.origin.lanes == lane_bit(lane);
+    thread(origin, lane).release_fence(scope, is_of_lane ? released : threads.snapshot(origin));
   }
 }
 
-void GlobalRaces::synchronise_fence_sc(const Origin& origin, const ThreadPosition& self,
-                                       MemoryScope scope) {
+SharedView GlobalRaces::synchronise_fence_sc(const Origin& origin, const ThreadPosition& self,
+                                             MemoryScope scope) {
   // No memory has this address.
   constexpr Location kOrder = Location::global(0);
   Threads& threads = detector_.threads();
@@ -297,6 +301,7 @@ void GlobalRaces::synchronise_fence_sc(const Origin& origin, const ThreadPositio
       if (scopes_meet(self, scope, one.from, one.scope)) threads.acquire(origin, at_home(one));
   const Released handed_on{self, scope, threads.snapshot(origin)};
   shadow_->locations.write(kOrder, /*is_atomic=*/true, {&handed_on, 1}, {});
+  return handed_on.view;
 }
 
 void GlobalRaces::on_order(const OrderEvent& event) {

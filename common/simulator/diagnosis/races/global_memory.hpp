@@ -51,8 +51,9 @@ class GlobalRaces final : public Observer {
   void visit(LaneMask lanes, Touch& touch, uint32_t bytes, Found&& found);
   void order(const AccessEvent& event, LaneMask lanes, const Strength& strength);
   /// All fence.sc follow each other in one order, and each synchronises with the later ones (PTX
-  /// ISA, "Fence-SC"), as atomics on one location would.
-  void synchronise_fence_sc(const Origin& origin, const ThreadPosition& self, MemoryScope scope);
+  /// ISA, "Fence-SC"), as atomics on one location would. Returns what the lanes have handed on.
+  SharedView synchronise_fence_sc(const Origin& origin, const ThreadPosition& self,
+                                  MemoryScope scope);
   /// cp.async reads through its threads.
   void read_by_threads(const CopyEvent& event);
   void check_map(const CopyEvent& event, const Agent& agent);

@@ -18,29 +18,32 @@ LaneMask GlobalRaces::lanes_at(const ShadowEntry& entry, uint32_t bytes) {
 void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const LaneGroup* group) {
   const Accessor& earlier = shadow_->accessors[conflict.earlier.number()];
   const Accessor& later = *touch.accessor;
-  const auto knows = [&](const View& view) {
+  const auto clock_knows = [&](const VectorClock& clock) {
     const LaneMask lanes = conflict.earlier_lane < 0 ? kAllLanes : lane_bit(conflict.earlier_lane);
-    return (lanes & ~view.generic.known(earlier.cluster != cluster_index_, earlier.cluster,
-                                        earlier.is_async, earlier.agent, conflict.earlier.clock)) ==
-           0;
+    return (lanes & ~clock.known(earlier.cluster != cluster_index_, earlier.cluster,
+                                 earlier.is_async, earlier.agent, conflict.earlier.clock)) == 0;
   };
+  const auto knows = [&](const View& view) { return clock_knows(view.generic); };
   const bool both_strong = earlier.is_strong && later.is_strong;
   bool lacks_reader_fence = false;
   if (group != nullptr && conflict.lane >= 0) {
     const auto order =
         threads_.find(later.agent * kWarpLanes + static_cast<uint32_t>(conflict.lane));
-    View loose;
+    View loose, of_location;
     if (order != threads_.end())
       order->second.acquire_fence({cluster_index_, later.cta_rank}, MemoryScope::sys,
-                                  [&](const Released& one, bool meets) {
-                                    if (meets) loose.join(at_home(one));
+                                  [&](Location location, const Released& one, bool meets) {
+                                    if (!meets) return;
+                                    loose.join(at_home(one));
+                                    if (location == Location::global(conflict.address))
+                                      of_location.join(at_home(one));
                                   });
     lacks_reader_fence = knows(loose);
     // Strong accesses of one location have one order. What a strong read has seen comes before what
     // the thread does to the location afterwards, with or without a fence.
     const bool reads_only = !later.writes;
     const bool is_atomic = later.writes && !later.is_volatile;
-    if (both_strong && (reads_only || is_atomic) && lacks_reader_fence) return;
+    if (both_strong && (reads_only || is_atomic) && knows(of_location)) return;
     if (both_strong && later.writes &&
         shadow_->bytes.any(
             conflict.address, conflict.bytes, [&](const ShadowEntry& entry, uint32_t bytes) {
@@ -77,7 +80,7 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
     missing = Missing::wider_scope;
   else if (lacks_reader_fence)
     missing = Missing::release_acquire;
-  else if (group != nullptr && knows(group->relaxed))
+  else if (group != nullptr && (knows(group->relaxed) || clock_knows(group->unfenced)))
     missing = Missing::release_acquire;
   else if (!earlier.is_async && touch.view != nullptr &&
            touch.view->generic.known(earlier.cluster != cluster_index_, earlier.cluster,

@@ -18,9 +18,20 @@ SharedView joined(const SharedView& before, const SharedView& view) {
 void LocationTable::write(Location location, bool is_atomic, std::span<const Released> released,
                           const Unreleased& writer) {
   LocationState& state = states_[location.key];
-  if (!is_atomic) state.released.clear();
+  if (!is_atomic) {
+    state.released.clear();
+    ++state.stores;
+  }
   if (writer.lanes != 0) state.unreleased = writer;
   for (const Released& one : released) add(state, one);
+}
+
+const View& LocationTable::as_foreign(const Released& one) {
+  constexpr size_t kMostKept = 512;
+  if (translated_.size() > kMostKept) translated_.clear();
+  Translated& known = translated_[one.view.get()];
+  if (known.original == nullptr) known = {one.view, one.view->as_foreign(one.from.cluster)};
+  return known.view;
 }
 
 void LocationTable::add(LocationState& state, const Released& one) {
@@ -32,8 +43,14 @@ void LocationTable::add(LocationState& state, const Released& one) {
   constexpr ThreadPosition kMany{kManyClusters, 0};
   const bool is_wide = one.scope >= MemoryScope::gpu;
   if (const auto many = of_party(kMany); is_wide && many != state.released.end()) {
-    auto view = std::make_shared<View>(*many->view);
-    view->join_foreign(*one.view, one.from.cluster);
+    if (many->view->holds(*one.view, one.from.cluster)) return;
+    // A view that no thread has found yet can change.
+    auto view = many->view.use_count() == 1 ? std::const_pointer_cast<View>(many->view)
+                                            : std::make_shared<View>(*many->view);
+    if (one.view->holds_foreign(*view))
+      view->join(as_foreign(one));
+    else
+      view->join_foreign(*one.view, one.from.cluster);
     many->view = std::move(view);
     return;
   }
@@ -47,7 +64,7 @@ void LocationTable::add(LocationState& state, const Released& one) {
   View all;
   std::erase_if(state.released, [&](const Released& other) {
     if (other.scope != one.scope) return false;
-    all.join_foreign(*other.view, other.from.cluster);
+    all.join(as_foreign(other));
     return true;
   });
   state.released.push_back({kMany, one.scope, std::make_shared<View>(std::move(all))});
@@ -65,18 +82,22 @@ void ThreadOrder::collect_released(const ThreadPosition& self, MemoryScope write
     out.push_back({self, std::min(fenced.scope, write_scope), fenced.view});
 }
 
-void ThreadOrder::keep(Location location, const Released& found, MemoryScope read_scope) {
+bool ThreadOrder::keep(Location location, const Released& found, uint32_t stores,
+                       MemoryScope read_scope) {
   const Released reached{found.from, std::min(found.scope, read_scope), found.view};
   for (Kept& kept : kept_)
     if (kept.location == location && kept.released.from == reached.from &&
         kept.released.scope == reached.scope) {
-      if (kept.latest == found.view) return;
+      if (kept.latest == found.view) return false;
       // A thread that has read both values, one after the other, is ordered after both writes.
-      kept.released.view = joined(kept.released.view, reached.view);
+      if (kept.stores != stores) kept.before = kept.released.view;
+      kept.released.view = joined(kept.before, reached.view);
+      kept.stores = stores;
       kept.latest = found.view;
-      return;
+      return true;
     }
-  kept_.push_back({location, reached, found.view});
+  kept_.push_back({location, reached, stores, nullptr, found.view});
+  return true;
 }
 
 }  // namespace bw::sim::races

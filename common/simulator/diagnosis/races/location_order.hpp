@@ -79,6 +79,8 @@ struct LocationState {
   /// barrier of the whole grid, they are one (kManyClusters).
   std::vector<Released> released;
   Unreleased unreleased;  ///< the last strong write that was no release
+  /// Writes that were not atomics so far. From one to the next what `released` holds only grows.
+  uint32_t stores = 0;
 };
 
 /// The contents of locations. One table for the clusters that run on one host thread.
@@ -98,8 +100,16 @@ class LocationTable {
 
  private:
   /// Adds what a CTA hands on to what others have.
-  static void add(LocationState& state, const Released& one);
+  void add(LocationState& state, const Released& one);
+  /// What a CTA hands on in the numbers of other clusters: once for all locations, so that these
+  /// share tables of foreign clocks.
+  [[nodiscard]] const View& as_foreign(const Released& one);
 
+  struct Translated {
+    SharedView original;  ///< keeps its address from being used again
+    View view;
+  };
+  std::unordered_map<const View*, Translated> translated_;  ///< see as_foreign
   std::unordered_map<uint64_t, LocationState> states_;
 };
 
@@ -111,8 +121,9 @@ class ThreadOrder {
   /// What a strong write that does not release itself hands on, by the fences before it.
   void collect_released(const ThreadPosition& self, MemoryScope write_scope,
                         std::vector<Released>& out) const;
-  /// A strong read that does not acquire: what it has found waits for a fence.
-  void keep(Location location, const Released& found, MemoryScope read_scope);
+  /// A strong read that does not acquire: what it has found waits for a fence. `stores` of the
+  /// location's state. Returns whether it is new.
+  bool keep(Location location, const Released& found, uint32_t stores, MemoryScope read_scope);
   /// Whether an acquiring read of the location finds what it has found before; if not, it has now.
   [[nodiscard]] bool has_acquired(Location location, const Released& found) {
     for (Acquired& known : acquired_)
@@ -123,12 +134,13 @@ class ThreadOrder {
     acquired_.push_back({location, found.from, found.scope, found.view});
     return false;
   }
-  /// A fence that acquires: calls learn(Released, whether the fence reaches it) for what strong
-  /// reads have found.
+  /// A fence that acquires: calls learn(Location, Released, whether the fence reaches it) for what
+  /// strong reads have found.
   template <class Learn>
   void acquire_fence(const ThreadPosition& self, MemoryScope scope, Learn&& learn) const {
     for (const Kept& kept : kept_)
-      learn(kept.released, scopes_meet(self, scope, kept.released.from, kept.released.scope));
+      learn(kept.location, kept.released,
+            scopes_meet(self, scope, kept.released.from, kept.released.scope));
   }
 
  private:
@@ -139,7 +151,9 @@ class ThreadOrder {
   struct Kept {
     Location location;
     Released released;
-    SharedView latest;  ///< what was found last: a spinning read finds it again and again
+    uint32_t stores = 0;  ///< of the location's state
+    SharedView before;    ///< what was found before the latest of these stores
+    SharedView latest;    ///< what was found last: a spinning read finds it again and again
   };
   struct Acquired {
     Location location;

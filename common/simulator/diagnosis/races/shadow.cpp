@@ -17,6 +17,9 @@ void ByteShadow::set_aside(Block& block, uint64_t index) {
   std::vector<ShadowEntry>& older = older_[index];
   block.has_older = true;
   block.wrote_older = block.wrote_older || accessor.writes;
+  constexpr size_t kManyOlder = 1024;
+  block.must_meet_older =
+      block.must_meet_older || !is_strong_for_all(accessor) || older.size() >= kManyOlder;
   // A thread that reads again and again is known by its latest read, which has the earlier ones
   // before it.
   for (ShadowEntry& known : older)
@@ -95,8 +98,7 @@ bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, c
     return false;
   }
   if (earlier.is_async) {
-    if (clock.known(is_foreign, earlier.cluster, true, earlier.agent, entry.clock) != 0)
-      return true;
+    if (lanes_known(clock, touch, earlier, entry.clock) != 0) return true;
     const bool is_over =
         !is_foreign && touch.view->performed.knows_chain(earlier.agent, entry.clock);
     if (is_over && !earlier.writes) return true;
@@ -107,7 +109,7 @@ bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, c
     note(byte, 0, lanes_at(byte));
     return false;
   }
-  LaneMask known = clock.known(is_foreign, earlier.cluster, false, earlier.agent, entry.clock);
+  LaneMask known = lanes_known(clock, touch, earlier, entry.clock);
   if (&clock == &touch.view->async && !earlier.writes)
     known |= touch.view->async_reads.known(is_foreign, earlier.cluster, false, earlier.agent,
                                            entry.clock);

@@ -170,6 +170,8 @@ class ByteShadow {
     bool is_used = false;            ///< whether it has ever had an entry
     bool has_older = false;          ///< whether more are in older_
     bool wrote_older = false;        ///< whether some of these are writes
+    /// Whether strong accesses meet these as well: some are not strong, or they are very many.
+    bool must_meet_older = false;
   };
   static constexpr uint32_t kPageBlocks = 16;
   using Page = std::array<Block, kPageBlocks>;
@@ -243,7 +245,10 @@ class ByteShadow {
   void visit(Block& block, uint64_t index, uint32_t bytes, const Touch& touch, LanePattern pattern,
              Found&& found) {
     const bool writes = touch.accessor->writes;
-    if (block.has_older && (writes || block.wrote_older))
+    // Strong accesses of all CTAs, as at a barrier of the whole grid, don't race, and comparing
+    // their order costs more than keeping them.
+    const bool is_for_all = is_strong_for_all(*touch.accessor);
+    if (block.has_older && (writes || block.wrote_older) && (!is_for_all || block.must_meet_older))
       visit_older<checks, adds>(block, index, bytes, touch, pattern, found);
     ShadowEntry* const entries = block.count != 0 ? entries_of(block) : nullptr;
     for (uint32_t i = 0; i < block.count;) {
@@ -254,6 +259,10 @@ class ByteShadow {
         continue;
       }
       const Accessor& earlier = accessors_[entry.number()];
+      if (is_for_all && earlier.cluster != touch.accessor->cluster && is_strong_for_all(earlier)) {
+        ++i;
+        continue;
+      }
       if (meet<checks, adds>(entry, earlier, index, touch, pattern, common, found))
         entry.bytes &= ~bytes;
       if constexpr (adds) {
@@ -327,6 +336,7 @@ void ByteShadow::visit_older(Block& block, uint64_t index, uint32_t bytes, const
   std::erase_if(entries, [](const ShadowEntry& entry) { return entry.bytes == 0; });
   block.has_older = !entries.empty();
   block.wrote_older = block.wrote_older && block.has_older;
+  block.must_meet_older = block.must_meet_older && block.has_older;
   if (!block.has_older) older_.erase(index);
 }
 

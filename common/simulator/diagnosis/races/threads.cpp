@@ -114,6 +114,7 @@ void Threads::replace(const Origin& origin, const View& view) {
     first->seen_wide.join(group.seen_wide);
     first->too_narrow.join(group.too_narrow);
     first->relaxed.join(group.relaxed);
+    first->unfenced.join(group.unfenced);
     group.lanes = 0;
   }
   std::erase_if(warp.groups, [](const LaneGroup& group) { return group.lanes == 0; });

@@ -55,6 +55,9 @@ struct LaneGroup {
   // Why a thread is not ordered after something that was handed on, for reports.
   View too_narrow;  ///< the scope of one of the two instructions was too narrow
   View relaxed;     ///< one of the two instructions was relaxed
+  /// The same of strong writes by other clusters, as far as no fence came before them. Apart from
+  /// `relaxed`, whose table many threads share.
+  VectorClock unfenced;
 };
 
 /// All threads of one cluster.

@@ -39,7 +39,14 @@ void notify_converged(const Strand& strand, const Instruction& instruction) {
                                     .cycle = strand.time});
 }
 
-void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMask active) {
+void require_other_lanes(const Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (!strand.cluster->at_isa_level()) {
+    // Cluster::fault_waiting_lanes has sent them on, because the others don't come.
+    const bool have_waited =
+        strand.wait.kind == WaitKind::reconvergence && strand.wait.object == strand.pc;
+    if (active != strand.mask || have_waited) return;
+    throw DivergedLanes{nullptr};
+  }
   // Lanes whose guard skips the instruction won't come.
   if (active != strand.mask) fault(strand, instruction, active);
   try {

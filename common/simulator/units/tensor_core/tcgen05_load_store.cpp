@@ -18,7 +18,6 @@
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/clock/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/late_read.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
 #include "common/simulator/units/families.hpp"
@@ -335,73 +334,11 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   return Flow::next;
 }
 
-/// What the warp's loads bring is there.
-void deliver(Strand& strand, TensorMemory::WarpState& state) {
-  const uint32_t* data = state.data.data();
-  for (const TensorMemory::WarpState::Load& load : state.loads) {
-    uint32_t* const target = strand.lanes<uint32_t>(*load.destination);
-    const uint32_t pattern = load.pattern;
-    for (int lane = 0; lane < kWarpLanes; ++lane)
-      target[lane] = target[lane] == pattern ? data[lane] : target[lane];
-    data += kWarpLanes;
-  }
-  state.loads.clear();
-  state.data.clear();
-  state.waited(true);
-  strand.time = std::max(strand.time, state.loads_done);
-}
-
 Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active);
-  deliver(strand, units_of(strand).tensor_memory.warp_state(strand.warp->index));
+  deliver_loads(strand, units_of(strand).tensor_memory.warp_state(strand.warp->index));
   notify_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_load});
   return Flow::next;
-}
-
-[[noreturn]] void fault_late_read(const Strand& strand, const Instruction& i, LaneMask lanes,
-                                  const std::string& name, const Instruction& load) {
-  const Kernel& kernel = strand.cluster->kernel();
-  const ptx::Instruction& source = kernel.source(load);
-  Site{strand, i, lanes}.fault(
-      {.code = FaultCode::tmem_load_not_awaited,
-       .what =
-           fmt::format("register {} is read before the tcgen05.wait::ld of the load that writes "
-                       "it",
-                       name),
-       .rule = "the destination registers of tcgen05.ld are undefined until tcgen05.wait::ld",
-       .fix =
-           "execute tcgen05.wait::ld between the load and the first use, and tie the registers to "
-           "it (\"+r\") or put load and wait into one asm statement, so that the compiler moves "
-           "no conversion between the two",
-       .details = {fmt::format("the load: {}: `{}`",
-                               kernel.module().ptx().describe_location(source), source.opcode)},
-       .section = "tcgen05.wait",
-       .hardware_accepts = true});
-}
-
-/// An instruction that may read a register of a load under way: on hardware it waits for the value.
-Flow execute_late_read(Strand& strand, const Instruction& i, LaneMask active) {
-  const auto& late = *static_cast<const LateRead*>(i.detail);
-  TensorMemory::WarpState& state = units_of(strand).tensor_memory.warp_state(strand.warp->index);
-  for (const TensorMemory::WarpState::Load& load : state.loads) {
-    const auto awaited = std::find_if(
-        late.registers.begin(), late.registers.end(), [&](const LateRead::Register& reg) {
-          return reg.operand.offset_bytes == load.destination->offset_bytes;
-        });
-    if (awaited == late.registers.end()) continue;
-    const uint32_t* const values = strand.lanes<uint32_t>(awaited->operand);
-    LaneMask lanes = 0;
-    for (const int lane : lanes_of(active))
-      if (values[lane] == load.pattern) lanes |= lane_bit(lane);
-    if (lanes == 0) continue;
-    if (strand.cluster->at_isa_level())
-      fault_late_read(strand, i, lanes,
-                      strand.cluster->kernel().function().registers[awaited->index].name,
-                      *load.instruction);
-    deliver(strand, state);
-    break;
-  }
-  return late.original.execute(strand, late.original, active);
 }
 
 Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {

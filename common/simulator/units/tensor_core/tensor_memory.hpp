@@ -136,13 +136,20 @@ class TensorMemory {
   /// register that no longer holds the pattern was reallocated by then (the load's destination was
   /// never read, and another register got its storage), so it is left alone. An instruction that
   /// reads the register before wait::ld is found when the kernel is decoded (LateRead): a fault, or
-  /// at the level `hardware` the moment when the data arrive.
+  /// at the level `hardware` the moment when the data arrive. A copy into another register is
+  /// remembered: using that is a fault as well.
   struct WarpState {
     /// A load that is under way.
     struct Load {
       const Operand* destination = nullptr;  ///< its registers
       uint32_t pattern = 0;                  ///< its contents until then
       const Instruction* instruction = nullptr;
+    };
+    /// A copy of a register of a load that is under way.
+    struct Copy {
+      const Operand* destination = nullptr;      ///< the register that it has written
+      std::array<uint32_t, kWarpLanes> words{};  ///< of its lanes
+      const Instruction* instruction = nullptr;  ///< the load
     };
     /// A load or store that no wait has covered.
     struct Transfer {
@@ -157,6 +164,7 @@ class TensorMemory {
       std::erase_if(transfers, [=](const Transfer& t) { return t.is_load == of_loads; });
     }
     std::vector<Load> loads;          ///< that are under way
+    std::vector<Copy> copies;         ///< of their registers
     std::vector<Transfer> transfers;  ///< that no wait has covered
     std::vector<uint32_t> data;       ///< 32 words for each load
     Cycle loads_done = 0;             ///< when wait::ld may pass
