@@ -10,7 +10,7 @@
 namespace {
 
 // Stores %globaltimer at its begin, after griddepcontrol.wait and at its end; triggers at once.
-constexpr const char* kPtx = R"(
+constexpr const char* kDependentPtx = R"(
 .version 9.0
 .target sm_100a
 .address_size 64
@@ -42,7 +42,7 @@ class DependentLaunches : public testing::Test {
   static constexpr size_t kLaunches = 4;
 
   void SetUp() override {
-    ASSERT_EQ(cudaLibraryLoadData(&library_, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
+    ASSERT_EQ(cudaLibraryLoadData(&library_, kDependentPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
               cudaSuccess);
     ASSERT_EQ(cudaLibraryGetKernel(&kernel_, library_, "stamp"), cudaSuccess);
     ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&stamps_), kLaunches * sizeof(Stamps)),
