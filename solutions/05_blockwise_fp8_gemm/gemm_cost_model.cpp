@@ -37,8 +37,7 @@ int64_t accumulator_cycles(const GemmKernel& kernel) {
 
 /// The L2 cache delivers a K block to each of `ctas` CTAs: what is multicast is read once.
 int64_t l2_cycles(const GemmTraits& traits, int64_t ctas) {
-  // Fewer than the 8450 of the simulator's table: requests queue before all of those are in use.
-  constexpr int64_t kBytesPerCycle = 6550;
+  constexpr int64_t kBytesPerCycle = 8450;
   const int64_t rows =
       traits.cta_rows() / traits.a_slices() + traits.cta_b_rows() / traits.b_slices();
   const int64_t bytes = rows * kScaleBlock + traits.cta_rows() * int64_t{sizeof(float)};
@@ -118,9 +117,11 @@ int64_t modelled_cycles(const GemmKernel& kernel, int64_t m, int64_t n, int64_t 
     return std::numeric_limits<int64_t>::max();
   }
   const int64_t clusters = rows * columns;
-  const GemmCost cost = gemm_cost(kernel, std::min(clusters, resident) * traits.cluster_size());
-  return cost.start +
-         ceil_div(clusters, resident) * (cost.tile + ceil_div(k, kScaleBlock) * cost.k_block);
+  // Clusters go on to their next tiles one by one, so all rounds share the bytes of the last one,
+  // in which fewer clusters have a tile.
+  const int64_t rounds = ceil_div(clusters, resident);
+  const GemmCost cost = gemm_cost(kernel, ceil_div(clusters, rounds) * traits.cluster_size());
+  return cost.start + rounds * (cost.tile + ceil_div(k, kScaleBlock) * cost.k_block);
 }
 
 }  // namespace bw

@@ -42,8 +42,9 @@ class DependentLaunches : public testing::Test {
   static constexpr size_t kLaunches = 4;
 
   void SetUp() override {
-    ASSERT_EQ(cudaLibraryLoadData(&library_, kDependentPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
-              cudaSuccess);
+    ASSERT_EQ(
+        cudaLibraryLoadData(&library_, kDependentPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
+        cudaSuccess);
     ASSERT_EQ(cudaLibraryGetKernel(&kernel_, library_, "stamp"), cudaSuccess);
     ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&stamps_), kLaunches * sizeof(Stamps)),
               cudaSuccess);
