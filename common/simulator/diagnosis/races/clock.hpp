@@ -258,7 +258,7 @@ struct View {
   /// (cp.async.bulk.wait_group.sync_restrict::proxy::async): what they wrote, it sees.
   VectorClock copied;
   /// Reads of shared memory through the generic proxy that the async proxy sees, without the writes
-  /// next to them (fence.proxy.async::generic ... ::read).
+  /// next to them (the form of fence.proxy.async for reads).
   VectorClock async_reads;
   /// I: mbarrier.init that asynchronous units and other CTAs see (fence.mbarrier_init).
   VectorClock inits;
