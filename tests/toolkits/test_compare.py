@@ -75,16 +75,19 @@ class Compare(unittest.TestCase):
         runs = [outcome(version=version) for version in versions]
         with mock.patch.object(compare, "run", side_effect=runs), \
                 mock.patch.object(compare, "compile_kernels", return_value=["new.ptx"]) as compiled:
-            wrong, _ = compare.compare_program("lab", [], [OLD, NEW], ())
+            wrong, _ = compare.compare_program("lab", [], [OLD, NEW], (), {"9.0", "9.3", "9.5"})
         self.assertEqual([call[0][0] for call in compiled.call_args_list], [NEW])
         return wrong
 
     def test_each_run_takes_its_kernels_from_the_ptx_of_its_release(self):
         self.assertEqual(self.compared(["9.0", "9.5"]), [])
-        self.assertEqual(self.compared(["9.0", "9.0"]),
-                         ["k was run from PTX 9.0, and release 13.5 writes 9.5"])
-        self.assertEqual(self.compared(["9.5", "9.5"]),
-                         ["k was run from PTX 9.5, and release 13.0 writes 9.0"])
+        for versions, words in ((["9.0", "9.0"], "k from PTX 9.0, not 9.5"),
+                                (["9.0", "9.3"], "k from PTX 9.3, not 9.5"),
+                                (["9.5", "9.5"], "k from PTX 9.5, not 9.0")):
+            self.assertEqual(self.compared(versions), [
+                f"kernels of another compiler were run, 1 in all; the first: {words}"])
+        # No compiler of the three writes this one: the program has composed it.
+        self.assertEqual(self.compared(["8.4", "8.4"]), [])
 
     def test_a_program_is_not_compared_with_itself(self):
         for release, version in (("13.0", "9.0"), ("13.5", "9.5")):
