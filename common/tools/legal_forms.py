@@ -82,7 +82,7 @@ def expand(text):
 
 
 def names():
-    """{"@name": what it stands for} of the grammar, in its order."""
+    """{"@name": the words that it replaces} of the grammar, in its order."""
     lines = GRAMMAR.read_text(encoding="utf-8").splitlines()
     return dict(line.split(" = ", 1) for line in lines if line.startswith("@"))
 

@@ -53,9 +53,9 @@ def text(forms, answers, found):
         "",
         "## Every form",
         "",
-        "A row is a line of the grammar and a version of PTX: the opcode and its modifiers in order. Of "
-        "words with `|` between them a form has one, in brackets none is another choice, and a word "
-        "before `=` is their name; `@` stands for the words of this list:",
+        "A row is a line of the grammar and a version of PTX: the opcode and its modifiers in order. A "
+        "form has one of the words with `|` between them, words in brackets may be absent, and a word "
+        "before `=` names a choice. A word with `@` means the words of this list:",
         "",
         *(f"- `{name}`: `{words}`" for name, words in legal_forms.names().items()),
         "",

@@ -87,8 +87,8 @@ struct Accessor {
          are_strong_in_scope(a, b);
 }
 
-/// Whether two accesses lack only a common proxy to be strong towards each other: nothing orders
-/// their writes, and an atomic of one proxy is none for the other.
+/// Whether two writes lack only a common proxy to be strong towards each other: nothing orders
+/// them, and an atomic of one proxy is not atomic for the other.
 [[nodiscard]] inline bool lack_one_proxy(const Accessor& a, const Accessor& b) {
   return a.proxy != b.proxy && a.writes && b.writes && are_strong_in_scope(a, b);
 }
