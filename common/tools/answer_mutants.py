@@ -40,7 +40,8 @@ _TEXTS = ((r"ptx::elect_one\(\)", "threadIdx.x == 0", "the elected lane is threa
           (r"consume_explicit\(\)", "consume()", "every lane arrives"),
           (r"_read<", "<", "a wait for the destination"),
           (r"(?<=[\[(])(?:[\w.]+(?:->)?)*index\(\)(?=[\])])", "0", "index 0 for the stage's"),
-          (r"(?<=[\[(])(?:input_stage_)?index(?=[\])])", "0", "index 0 for the stage's"))
+          (r"(?<=[\[(])(?:input_stage_)?(?:index|stage)(?=[\])])", "0", "index 0 for the stage's"),
+          (r"(?<=\[)(?:input_stage_)?(?:index|stage)(?=\])", r"\g<0> ^ 1", "another stage's index"))
 _OPERATORS = {"+": "-", "-": "+", "/": "%", "%": "/", "<": "<=", ">": ">=", "==": "!=", "||": "&&",
               "<<": ">>", ">=": ">", "^": "|", "|": "^", "*": "+"}
 _OPERATOR = re.compile(r"(?<=\s)(?:<<|>=|==|\|\||[-+/%<>*^|])(?=\s)")
@@ -177,7 +178,7 @@ def _of_words(text):
                 yield Mutant(f"{other} for {word}", text[:match.start()] + other + text[match.end():])
     for pattern, replacement, what in _TEXTS:
         for match in re.finditer(pattern, text):
-            yield Mutant(what, text[:match.start()] + replacement + text[match.end():])
+            yield Mutant(what, text[:match.start()] + match.expand(replacement) + text[match.end():])
 
 
 def _of_operators(text):
