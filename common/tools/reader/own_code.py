@@ -42,8 +42,8 @@ def run_exercise(root, console, wanted, options, settings):
     if api.is_not_done(root, one):
         raise WorkbookError(f"Exercise {one.id} is not done yet, so its program would stop at the gap "
                             f"in {one.reader_file}:{api.reader_line(root, one)}. Write your lines there "
-                            f"first: `./workbook next {one.id}` shows the task, `./workbook hint {one.id}` "
-                            "gives a hint.")
+                            f"first: `./workbook next {one.id}` shows the task, "
+                            f"`./workbook hint {one.id}` gives a hint.")
     tools = workspace.prepare(root, console, build.SIM, api.targets(one),
                               f"Building what {one.id} runs")
     with contextlib.ExitStack() as stack:
