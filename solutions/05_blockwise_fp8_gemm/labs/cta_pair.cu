@@ -13,8 +13,9 @@ int main(int argc, char** argv) {
   int ctas = 1;
   bw::CommandLine command_line("The GEMM by single CTAs or by pairs, verified.");
   bw::lab::add_gemm_options(command_line, options);
-  command_line.add("ctas", ctas, {"1", "2", "8"},
-                   "CTAs of a cluster: one, a pair that shares an MMA, four pairs that share A and B");
+  command_line.add(
+      "ctas", ctas, {"1", "2", "8"},
+      "CTAs of a cluster: one, a pair that shares an MMA, four pairs that share A and B");
   return bw::run_main(command_line, "lab_05_cta_pair", argc, argv, [&] {
     constexpr bw::GemmTraits kSingle{.mma_m = 128, .mma_n = 128};
     constexpr bw::GemmTraits kPair{.mma_m = 256, .mma_n = 128, .cta_group = 2, .cluster_m = 2};
