@@ -32,7 +32,8 @@ _PAIRS = (("producer_step", "consumer_step"), ("producer_mbar", "consumer_mbar")
           ("a_tile", "b_tile"), ("kStrideBytes", "kLeadingBytes"), ("kCoreRows", "kCoreRowBytes"),
           ("kRowBytes", "kMmaBytes"), ("true", "false"), ("k", "k_block"), ("stage", "phase"),
           ("kABytes", "kBBytes"), ("kWarpsPerTmem", "kLanesPerWarp"), ("rank_m", "rank_n"),
-          ("begin", "end"), ("share", "origin"), ("quotient", "divisor"))
+          ("begin", "end"), ("share", "origin"), ("quotient", "divisor"),
+          ("producer_stage", "consumer_stage"), ("input", "accumulators"))
 # One spelling for another, in one direction: (pattern, replacement, what it changes).
 _TEXTS = ((r"ptx::elect_one\(\)", "threadIdx.x == 0", "the elected lane is thread 0"),
           (r"template wait_for_pair<\w+>\(", "wait(", "a wait of CTA scope"),
