@@ -51,8 +51,7 @@ std::string GemmChoice::name() const {
 }
 
 std::vector<GemmChoice> choices_of(const std::vector<GemmKernel>& kernels) {
-  std::vector<GemmChoice> all;
-  for (const GemmKernel& kernel : kernels) all.emplace_back(kernel);
+  std::vector<GemmChoice> all(kernels.begin(), kernels.end());
   for (const GemmKernel& kernel : kernels) {
     if (has_launch_orders(kernel)) all.emplace_back(kernel, LaunchOrder::kGpcByGpc);
   }
@@ -70,6 +69,7 @@ GemmChoice find_gemm_choice(std::string_view name, const std::vector<GemmChoice>
     const GemmChoice* choice;
   };
   std::vector<Named> named;
+  named.reserve(choices.size());
   for (const GemmChoice& choice : choices) named.push_back({choice.name(), &choice});
   return *find_by_name(named, name).choice;
 }
