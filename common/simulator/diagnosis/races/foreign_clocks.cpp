@@ -124,8 +124,15 @@ struct Kept {
   Results<Page, Page, 2048> joined_pages;
 };
 
+/// Launches that a program has not waited for run at its exit, when the main thread's variables are
+/// gone: then it is made once more.
 Kept& kept() {
-  thread_local const auto all = std::make_unique<Kept>();
+  static thread_local Kept* all = nullptr;
+  struct Owner {
+    ~Owner() { delete std::exchange(all, nullptr); }
+  };
+  static thread_local const Owner owner;
+  if (all == nullptr) all = new Kept;
   return *all;
 }
 
