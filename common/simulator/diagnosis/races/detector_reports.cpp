@@ -33,6 +33,7 @@ bool Detector::begins(const Accessor& accessor, Unit unit) const {
 Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) {
   const Accessor& earlier = accessors_[conflict.earlier.number()];
   const Accessor& later = *touch.accessor;
+  if (lack_one_proxy(earlier, later)) return Missing::one_proxy;
   const LaneMask earlier_lane = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
   const auto knows = [&](const VectorClock& clock) {
     return earlier.is_async
@@ -87,7 +88,8 @@ Weight Detector::weight_of(Missing missing, const Accessor& earlier, const Acces
   // is a fault there too.
   const bool exchanges = earlier.is_volatile && later.is_volatile &&
                          missing != Missing::release_acquire && missing != Missing::wider_scope;
-  if (missing == Missing::address_word || exchanges) return Weight::isa_only;
+  if (missing == Missing::address_word || missing == Missing::one_proxy || exchanges)
+    return Weight::isa_only;
   // Proven kernels let the async proxy overwrite what threads have read, ordered by a barrier
   // alone.
   if (missing == Missing::proxy_fence && !earlier.writes) return Weight::letter;
