@@ -69,8 +69,7 @@ TEST(Tcgen05Operands, DecodesEveryCodeOfF16AndBf16) {
   }
 }
 
-/// Every f16 number and what lies between it and the next one above: the nearer one, at the middle
-/// the even one.
+/// Numbers between two neighbouring f16 numbers become the nearer one, and the middle the even one.
 TEST(Tcgen05Operands, RoundsToTheNearestF16) {
   constexpr uint16_t kInfinity = 0x7c00, kSign = 0x8000;
   for (uint16_t bits = 0; bits < kInfinity; ++bits) {

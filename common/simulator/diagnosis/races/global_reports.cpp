@@ -36,9 +36,9 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
       order->second.acquire_fence({cluster_index_, later.cta_rank}, MemoryScope::sys,
                                   [&](Location location, const Released& one, bool meets) {
                                     if (!meets) return;
-                                    loose.join(at_home(one));
+                                    one.tell(loose, cluster_index_);
                                     if (location == Location::global(conflict.address))
-                                      of_location.join(at_home(one));
+                                      one.tell(of_location, cluster_index_);
                                   });
     lacks_reader_fence = !lacks_proxy && knows(loose);
     // Strong accesses of one location have one order. What a strong read has seen comes before what
@@ -81,10 +81,12 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   else if (same_warp)  // The first cause that fits counts. NOLINTNEXTLINE(bugprone-branch-clone)
     missing = Missing::warp_order;
   else if ((both_strong && !later.is_volatile && !earlier.is_volatile) ||
-           (group != nullptr && knows(group->too_narrow)))
+           (group != nullptr && knows(group->unordered().too_narrow)))
     missing = Missing::wider_scope;
-  else if (lacks_reader_fence ||
-           (group != nullptr && (knows(group->relaxed) || clock_knows(group->unfenced))))
+  else if (lacks_reader_fence)
+    missing = Missing::release_acquire;
+  else if (group != nullptr &&
+           (knows(group->unordered().relaxed) || clock_knows(group->unordered().unfenced)))
     missing = Missing::release_acquire;
   else if (!earlier.is_async && touch.view != nullptr &&
            touch.view->generic.known(earlier.cluster != cluster_index_, earlier.cluster,
