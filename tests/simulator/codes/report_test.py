@@ -14,6 +14,9 @@ from fcntl import ioctl
 from pathlib import Path
 from termios import TIOCSWINSZ
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "common"))
+from tools import codes  # noqa: E402
+
 PROGRAM = ""
 FAULT = 70
 
@@ -130,6 +133,28 @@ class Files(unittest.TestCase):
         run("BW-B06", "faulty", BW_SIM_REPORT=str(self.file))
         self.assertTrue(self.file.is_symlink())
         self.assertEqual(self.read()["errors"][0]["code"], "BW-B06")
+
+
+class OtherReleases(unittest.TestCase):
+    """What a release of nvcc may change in a report, and what it may not."""
+
+    PAGE = ("simulator: contract violation BW-X12: register %r5 is read",
+            "  where: BW-X12.cu:9: `st.global.u32` in k, CTA (0,0,0), cycle 12", "  9 |   data[0] = 1;")
+    OTHER = ("simulator: contract violation BW-X12: register %r17 is read before",
+             "  where: BW-X12.cu:8: `st.global.b32` in k, CTA (0,0,0), cycle 13", "  8 |   data[0] =")
+
+    def equal(self, page, other):
+        return codes.without_choices_of_compiler(page) == codes.without_choices_of_compiler(other)
+
+    def test_registers_lines_times_and_types_by_size(self):
+        other = [line.replace(" before", "") for line in self.OTHER]
+        self.assertTrue(self.equal(self.PAGE, other))
+
+    def test_words_codes_and_opcodes_have_to_be_equal(self):
+        self.assertFalse(self.equal(self.PAGE, self.OTHER))
+        for old, new in (("BW-X12:", "BW-X13:"), ("st.global", "st.shared"), ("u32", "u64"),
+                         ("(0,0,0)", "(1,0,0)")):
+            self.assertFalse(self.equal(self.PAGE, [line.replace(old, new) for line in self.PAGE]), old)
 
 
 if __name__ == "__main__":
