@@ -119,10 +119,10 @@ TEST(RaceProxy, ProxiesDifferAcrossClustersToo) {
     const auto in = runner.buffer(std::vector<uint32_t>(4096, 0));
     runner.run(race_kernel(body(first, second)), grid(2, 32), out, in);
   };
-  for (const auto& [first, second] : {std::pair{atomic, reduction}, {reduction, atomic}}) {
+  for (const auto& both : {std::pair{atomic, reduction}, {reduction, atomic}}) {
     expect_fault(FaultKind::contract, {"both are strong, but by different proxies"},
-                 [&] { run(first, second, Strictness::isa); });
-    EXPECT_NO_THROW(run(first, second, Strictness::hardware));
+                 [&] { run(both.first, both.second, Strictness::isa); });
+    EXPECT_NO_THROW(run(both.first, both.second, Strictness::hardware));
   }
   EXPECT_NO_THROW(run(atomic, atomic, Strictness::isa));
   EXPECT_NO_THROW(run(reduction, reduction, Strictness::isa));
