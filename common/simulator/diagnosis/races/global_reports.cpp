@@ -83,10 +83,8 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   else if ((both_strong && !later.is_volatile && !earlier.is_volatile) ||
            (group != nullptr && knows(group->unordered().too_narrow)))
     missing = Missing::wider_scope;
-  else if (lacks_reader_fence)
-    missing = Missing::release_acquire;
-  else if (group != nullptr &&
-           (knows(group->unordered().relaxed) || clock_knows(group->unordered().unfenced)))
+  else if (lacks_reader_fence || (group != nullptr && (knows(group->unordered().relaxed) ||
+                                                       clock_knows(group->unordered().unfenced))))
     missing = Missing::release_acquire;
   else if (!earlier.is_async && touch.view != nullptr &&
            touch.view->generic.known(earlier.cluster != cluster_index_, earlier.cluster,
