@@ -65,6 +65,7 @@ class IndependentClusters {
     Cycle cycles = 0;                    ///< when it has ended: how long it has run
     Cycle ends_at = 0;                   ///< when it has finished
     Cycle written_at = 0;                ///< in steps: when the L2 cache has what it has written
+    uint64_t instructions = 0;           ///< when it has finished
     RunStatus status = RunStatus::reached_limit;
     std::exception_ptr fault;
   };
@@ -184,7 +185,7 @@ class IndependentClusters {
     Cluster& cluster = *member.cluster;
     member.cycles = cluster.statistics().cycles;
     member.ends_at = cluster.start() + member.cycles;
-    instructions_ += cluster.statistics().warp_instructions;
+    member.instructions = cluster.statistics().warp_instructions;
     if (grid_.l2() != nullptr) profiles_[index] = cluster.demand().profile(member.cycles);
     if (grid_.in_steps_) {
       member.l2 = cluster.l2().end();
@@ -224,6 +225,10 @@ class IndependentClusters {
   }
 
   void hand_on() {
+    // A launch that fails without steps reports none.
+    if (grid_.in_steps_ || first_failed_ == members_.size())
+      for (uint64_t index = 0; index < counted(); ++index)
+        result_.warp_instructions += members_[index].instructions;
     if (const uint64_t index = first_failed_; index < members_.size()) {
       Member& failed = members_[index];
       grid_.last_warning_ = index;
@@ -232,7 +237,6 @@ class IndependentClusters {
       grid_.stuck_ = std::move(failed.cluster);
       return;
     }
-    result_.warp_instructions = instructions_;
     find_times();
   }
 
@@ -285,8 +289,7 @@ class IndependentClusters {
   std::vector<Member> members_;
   std::vector<DemandProfile> profiles_;
   std::atomic<uint64_t> first_failed_;  ///< clusters after it need not run
-  std::atomic<uint64_t> instructions_ = 0;
-  std::mutex mutex_;  ///< held while `first_failed_` changes
+  std::mutex mutex_;                    ///< held while `first_failed_` changes
   bool is_backwards_ = false;
   Cycle clock_at_ = 0;  ///< when the clock was last followed
 };
