@@ -9,7 +9,7 @@ function(bw_browser_headers target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEBIAN;HEADER" "DEFINITIONS")
   string(MAKE_C_IDENTIFIER "BW_BROWSER_${target}" variable)
   find_path(${variable} "${arg_HEADER}" NO_CMAKE_FIND_ROOT_PATH
-            PATHS /usr/include /usr/local/include PATH_SUFFIXES eigen3)
+            PATHS /usr/include /usr/local/include)
   mark_as_advanced(${variable})
   if(NOT ${variable})
     message(FATAL_ERROR
@@ -26,7 +26,6 @@ function(bw_browser_headers target)
 endfunction()
 
 bw_browser_headers(fmt::fmt DEBIAN libfmt-dev HEADER fmt/core.h DEFINITIONS FMT_HEADER_ONLY)
-bw_browser_headers(Eigen3::Eigen DEBIAN libeigen3-dev HEADER Eigen/Dense)
 
 # There is one thread: pages with several need headers that a plain web server does not send.
 add_library(Threads::Threads INTERFACE IMPORTED GLOBAL)

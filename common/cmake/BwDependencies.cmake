@@ -9,9 +9,6 @@ if(BW_SIMULATOR)
   # The text of reports.
   bw_require_package(fmt FOR simulator TARGET fmt::fmt DEBIAN libfmt-dev HEADER fmt/core.h
                      LIBRARY fmt CONFIG fmt)
-  # Dense inner products of the simulated tensor core.
-  bw_require_package(Eigen FOR simulator TARGET Eigen3::Eigen DEBIAN libeigen3-dev
-                     HEADER Eigen/Dense CONFIG Eigen3 NO_MODULE)
   # Fat binaries of programs that were built with compression.
   bw_require_package(zstd FOR simulator TARGET bw::zstd DEBIAN libzstd-dev HEADER zstd.h
                      LIBRARY zstd)

@@ -30,7 +30,7 @@ function(bw_require_package name)
         unset(${found} CACHE)  # it was removed since, or lies elsewhere now
       endif()
     endforeach()
-    find_path(BW_${name}_INCLUDE "${arg_HEADER}" PATH_SUFFIXES eigen3)
+    find_path(BW_${name}_INCLUDE "${arg_HEADER}")
     find_library(BW_${name}_LIBRARY NAMES ${arg_LIBRARY})
     mark_as_advanced(BW_${name}_INCLUDE BW_${name}_LIBRARY)
     if(BW_${name}_INCLUDE AND BW_${name}_LIBRARY)

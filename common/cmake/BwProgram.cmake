@@ -6,8 +6,9 @@ include_guard(GLOBAL)
 #
 # An object library of device code, for programs to name among their LIBRARIES: each source is
 # compiled once, with PTX and machine code for every architecture of ARCHS (default 100a). Includes
-# are relative to the root of the repository. The PTX is there as text, which tests read, unless the
-# calling folder sets BW_COMPRESS_IMAGES: then it takes a tenth of the space.
+# are relative to the root of the repository. The PTX is there as text, which tests read and whose paths the
+# wheel changes, unless the calling folder sets BW_COMPRESS_IMAGES: then PTX and machine code take a tenth of
+# the space.
 function(bw_add_device_objects name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ARCHS;LIBRARIES")
   if(NOT arg_SOURCES)
@@ -21,7 +22,7 @@ function(bw_add_device_objects name)
   target_link_libraries(${name} PRIVATE bw::build_flags ${arg_LIBRARIES})
   set(compression -no-compress)
   if(BW_COMPRESS_IMAGES)
-    set(compression "")
+    set(compression -Xfatbin=-compress-all)
   endif()
   set(gencode "")
   foreach(arch IN LISTS arg_ARCHS)

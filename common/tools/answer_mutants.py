@@ -32,7 +32,8 @@ _PAIRS = (("producer_step", "consumer_step"), ("producer_mbar", "consumer_mbar")
           ("a_tile", "b_tile"), ("kStrideBytes", "kLeadingBytes"), ("kCoreRows", "kCoreRowBytes"),
           ("kRowBytes", "kMmaBytes"), ("true", "false"), ("k", "k_block"), ("stage", "phase"),
           ("kABytes", "kBBytes"), ("kWarpsPerTmem", "kLanesPerWarp"), ("rank_m", "rank_n"),
-          ("begin", "end"), ("share", "origin"), ("quotient", "divisor"))
+          ("begin", "end"), ("share", "origin"), ("quotient", "divisor"),
+          ("producer_stage", "consumer_stage"), ("input", "accumulators"))
 # One spelling for another, in one direction: (pattern, replacement, what it changes).
 _TEXTS = ((r"ptx::elect_one\(\)", "threadIdx.x == 0", "the elected lane is thread 0"),
           (r"template wait_for_pair<\w+>\(", "wait(", "a wait of CTA scope"),
@@ -40,7 +41,8 @@ _TEXTS = ((r"ptx::elect_one\(\)", "threadIdx.x == 0", "the elected lane is threa
           (r"consume_explicit\(\)", "consume()", "every lane arrives"),
           (r"_read<", "<", "a wait for the destination"),
           (r"(?<=[\[(])(?:[\w.]+(?:->)?)*index\(\)(?=[\])])", "0", "index 0 for the stage's"),
-          (r"(?<=[\[(])(?:input_stage_)?index(?=[\])])", "0", "index 0 for the stage's"))
+          (r"(?<=[\[(])(?:input_stage_)?(?:index|stage)(?=[\])])", "0", "index 0 for the stage's"),
+          (r"(?<=\[)(?:input_stage_)?(?:index|stage)(?=\])", r"\g<0> ^ 1", "another stage's index"))
 _OPERATORS = {"+": "-", "-": "+", "/": "%", "%": "/", "<": "<=", ">": ">=", "==": "!=", "||": "&&",
               "<<": ">>", ">=": ">", "^": "|", "|": "^", "*": "+"}
 _OPERATOR = re.compile(r"(?<=\s)(?:<<|>=|==|\|\||[-+/%<>*^|])(?=\s)")
@@ -177,7 +179,7 @@ def _of_words(text):
                 yield Mutant(f"{other} for {word}", text[:match.start()] + other + text[match.end():])
     for pattern, replacement, what in _TEXTS:
         for match in re.finditer(pattern, text):
-            yield Mutant(what, text[:match.start()] + replacement + text[match.end():])
+            yield Mutant(what, text[:match.start()] + match.expand(replacement) + text[match.end():])
 
 
 def _of_operators(text):

@@ -65,6 +65,11 @@ def starter_region(exercise):
     return list(exercise.region.starter if exercise.is_in_code else answers.blank_lines(exercise))
 
 
+def is_not_done(root, exercise):
+    """Whether the reader's lines can't run yet: they are the starter's placeholder, or empty."""
+    return exercise.is_in_code and checking.is_not_done("\n".join(reader_region(root, exercise)))
+
+
 def show_bug(root, exercise):
     """The faulty file of a find exercise."""
     return Path(root) / exercise.bug_file

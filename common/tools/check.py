@@ -59,8 +59,7 @@ def _check_code(root, exercise, tools, given, progress):
         return unreadable(exercise, error)
     notes = () if given is not None else _changed_elsewhere(root, exercise)
     not_done = f"exercise {exercise.id} is not done yet: {exercise.title}"
-    code = regions.without_comments(own.text)
-    if exercises.NOT_DONE_MACRO in code or not code.strip():
+    if is_not_done(own.text):
         first = next((number for number, line in enumerate(own.lines, own.first)
                       if exercises.NOT_DONE_MACRO in line), own.first)
         return _verdict(exercise, NOT_DONE, found=not_done, rule="", notes=notes,
@@ -72,6 +71,12 @@ def _check_code(root, exercise, tools, given, progress):
                         found=f"{exercise.reader_file}:{line}: {problem[1]}")
     with _work_folder(root) as folder:
         return replace(_run_code(root, exercise, tools, own, folder, progress), notes=notes)
+
+
+def is_not_done(text):
+    """Whether a region's lines still hold the starter's placeholder, or nothing but comments."""
+    code = regions.without_comments(text)
+    return exercises.NOT_DONE_MACRO in code or not code.strip()
 
 
 def _own_region(root, exercise, given):

@@ -5,6 +5,8 @@ from .commandline import Command, event, number, one_of
 
 _MOST_WORKERS = number(1, 1024)
 _CHAPTER = "a chapter: 5, 05 or 05_blockwise_fp8_gemm"
+# The machines of common/simulator/isa/machine_description.cpp.
+MACHINES = ("b200", "b300", "h100", "h200")
 _LAUNCH = "show the Nth launch of the program (default: the last one that took any time)"
 
 
@@ -182,8 +184,8 @@ def _profile(parser):
     parser.add_argument("--launch", metavar="N", type=int, help=_LAUNCH)
     parser.add_argument("--timing", metavar="simple|model", type=one_of("simple", "model"),
                         help="how simulated time passes (default: model)")
-    parser.add_argument("--machine", metavar="NAME", dest="gpu",
-                        help="the GPU to simulate: b200, b300, h100, h200 (default: one that runs the "
+    parser.add_argument("--machine", metavar="NAME", dest="gpu", type=one_of(*MACHINES),
+                        help=f"the GPU to simulate: {', '.join(MACHINES)} (default: one that runs the "
                              "program's code)")
     parser.add_argument("--save", metavar="FILE", help="write the profile, for --against")
     _json(parser, "print JSON; what the program prints goes to standard error")

@@ -60,7 +60,7 @@ class Form:
 
 def expand(text):
     """The Forms of a grammar, in order; an opcode with the same operands appears once."""
-    names, family, forms, seen = {}, None, [], set()
+    known, family, forms, seen = {}, None, [], set()
     for line in text.splitlines():
         if not line or line.startswith("#"):
             continue
@@ -68,10 +68,10 @@ def expand(text):
             family = line[3:]
         elif line.startswith("@"):
             name, words = line[1:].split(" = ")
-            names[name] = _with_names(words, names)
+            known[name] = _with_names(words, known)
         else:
             head, _, operands = line.partition(" :")
-            base, *groups = _with_names(head, names).split(" ")
+            base, *groups = _with_names(head, known).split(" ")
             for choice in itertools.product(*map(_choices, groups)):
                 opcode = ".".join([base, *filter(None, choice)])
                 form = Form(family, line, opcode, _operands(opcode, operands.strip()))
@@ -81,8 +81,14 @@ def expand(text):
     return forms
 
 
-def _with_names(text, names):
-    return re.sub(r"@(\w+)", lambda found: names[found.group(1)], text)
+def names():
+    """{"@name": the words that it replaces} of the grammar, in its order."""
+    lines = GRAMMAR.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" = ", 1) for line in lines if line.startswith("@"))
+
+
+def _with_names(text, known):
+    return re.sub(r"@(\w+)", lambda found: known[found.group(1)], text)
 
 
 def _choices(group):

@@ -96,8 +96,8 @@ def _links(wanted):
 def _missing_headers(wanted):
     """The libraries of `wanted` whose header g++ does not find (one run of the preprocessor)."""
     source = "".join(
-        f"#if !__has_include(<{library.header}>) && !__has_include(<eigen3/{library.header}>)\n"
-        f"bw_missing {index}\n#endif\n" for index, library in enumerate(wanted))
+        f"#if !__has_include(<{library.header}>)\nbw_missing {index}\n#endif\n"
+        for index, library in enumerate(wanted))
     status, text = capture(["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-"], stdin_text=source)
     if status != 0:
         return list(wanted)

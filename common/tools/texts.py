@@ -15,11 +15,12 @@ In Markdown files, a mark tells what the block below it holds:
                                                        a table of solutions/NN_name/reading.toml
     <!-- output PROGRAM OPTIONS -->                    the command, and what the program prints, less
                                                        wall times
-    <!-- cycles [of UNIT] PROGRAM "label" OPTIONS; ... -->
+    <!-- cycles [of [4/5] UNIT] PROGRAM "label" OPTIONS; ... -->
                                                        what each step bought: simulated cycles, and
                                                        what limits each run; `of tensor`, `of
                                                        copies`: also the share of its cycles for
-                                                       which this unit is needed
+                                                       which this unit is needed; `4/5`: of a lab
+                                                       that times four of five equal parts
     <!-- report PROGRAM without FILE "part of a line" entries 1 2 -->
                                                        what the simulator says when that line is
                                                        missing: the first line and these entries

@@ -38,15 +38,17 @@ def read_rows(path):
 
 
 def describe(simulated, recorded):
-    """Lines: each number that both have, with their ratio; then mean, worst and order by size."""
-    common = [key for key in simulated if key in recorded]
-    if not common:
+    """Lines: each number, with the recorded one and their ratio where there is one; then mean, worst
+    and order by size."""
+    if not any(key in recorded for key in simulated):
         raise WorkbookError("None of the ladder's numbers has a recorded one.")
     lines = []
     pairs = {}
     errors = []
-    for name, parameter in common:
-        value, unit = simulated[name, parameter]
+    for (name, parameter), (value, unit) in simulated.items():
+        if (name, parameter) not in recorded:
+            lines.append(f"{name:<28} {parameter:<12} {value:10.4g} {'-':>10} {'-':>6}  {unit}")
+            continue
         other = recorded[name, parameter][0]
         lines.append(f"{name:<28} {parameter:<12} {value:10.4g} {other:10.4g} {value / other:6.2f}  "
                      f"{unit}")

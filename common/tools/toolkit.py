@@ -111,12 +111,15 @@ def _examine(nvcc, private, env):
 
 
 def find_nvdisasm(root, nvcc, env=None):
-    """The disassembler that goes with an nvcc: of its own toolkit, on PATH, or the checkout's.
+    """The disassembler that goes with an nvcc: of its own toolkit, on PATH, or the checkout's. An nvcc
+    of the checkout's has the pinned one alone: others may be older than the machine code.
 
     None if no disassembler is found. Only the tests that read machine code need it.
     """
     env = os.environ if env is None else env
     beside = Path(nvcc).resolve().parent / "nvdisasm"
+    if private_env.folder(Path(root)).resolve() in beside.parents:
+        return private_env.nvdisasm(root)
     if beside.is_file():
         return beside
     in_path = shutil.which("nvdisasm", path=env.get("PATH", ""))

@@ -37,11 +37,10 @@ int64_t accumulator_cycles(const GemmKernel& kernel) {
 
 /// The L2 cache delivers a K block to each of `ctas` CTAs: what is multicast is read once.
 int64_t l2_cycles(const GemmTraits& traits, int64_t ctas) {
-  constexpr int64_t kBytesPerCycle = 8450;
   const int64_t rows =
       traits.cta_rows() / traits.a_slices() + traits.cta_b_rows() / traits.b_slices();
   const int64_t bytes = rows * kScaleBlock + traits.cta_rows() * int64_t{sizeof(float)};
-  return ctas * bytes / kBytesPerCycle;
+  return ctas * bytes / kL2BytesPerCycle;
 }
 
 /// A K block, while `ctas` CTAs compute: as long as its scarcest resource takes, and longer the

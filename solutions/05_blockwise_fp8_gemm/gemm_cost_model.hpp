@@ -8,6 +8,10 @@
 
 namespace bw {
 
+/// Bytes that the L2 cache of a B200 delivers in a cycle: published, 16.6 TB/s on a B300. The
+/// simulator's table of the B200 has the same number with its source.
+inline constexpr int64_t kL2BytesPerCycle = 8450;
+
 /// What a kernel's time is made of, in cycles: `start` once, `tile` for every tile that a CTA
 /// computes, `k_block` for every K block of a tile.
 struct GemmCost {

@@ -50,25 +50,27 @@ std::string GemmChoice::name() const {
   return kernel->name + (order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
 }
 
+std::vector<GemmChoice> choices_of(const std::vector<GemmKernel>& kernels) {
+  std::vector<GemmChoice> all(kernels.begin(), kernels.end());
+  for (const GemmKernel& kernel : kernels) {
+    if (has_launch_orders(kernel)) all.emplace_back(kernel, LaunchOrder::kGpcByGpc);
+  }
+  return all;
+}
+
 const std::vector<GemmChoice>& gemm_choices() {
-  static const std::vector<GemmChoice> choices = [] {
-    std::vector<GemmChoice> all;
-    for (const GemmKernel& kernel : gemm_kernels()) all.emplace_back(kernel);
-    for (const GemmKernel& kernel : gemm_kernels()) {
-      if (has_launch_orders(kernel)) all.emplace_back(kernel, LaunchOrder::kGpcByGpc);
-    }
-    return all;
-  }();
+  static const std::vector<GemmChoice> choices = choices_of(gemm_kernels());
   return choices;
 }
 
-GemmChoice find_gemm_choice(std::string_view name) {
+GemmChoice find_gemm_choice(std::string_view name, const std::vector<GemmChoice>& choices) {
   struct Named {
     std::string name;
     const GemmChoice* choice;
   };
   std::vector<Named> named;
-  for (const GemmChoice& choice : gemm_choices()) named.push_back({choice.name(), &choice});
+  named.reserve(choices.size());
+  for (const GemmChoice& choice : choices) named.push_back({choice.name(), &choice});
   return *find_by_name(named, name).choice;
 }
 

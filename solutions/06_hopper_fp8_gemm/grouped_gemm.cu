@@ -18,38 +18,60 @@ namespace {
 
 /// Like prepare_gemm(), for the tiles of all products.
 PreparedGemm prepare_grouped_gemm(const GroupedFp8GemmArguments& arguments,
-                                  const GemmKernel& kernel) {
+                                  const GemmChoice& choice) {
   const BlockwiseFp8GemmArguments& gemm = arguments.gemm;
-  PreparedGemm prepared = prepare_gemm(gemm, kernel);
+  const GemmTraits& traits = choice.kernel->traits;
+  PreparedGemm prepared = prepare_gemm(gemm, choice);
   HopperGemmArguments& own = prepared.arguments;
   own.b = bw::detail::operand_map("B", gemm.b, arguments.groups * gemm.n, gemm.k, gemm.ldb,
-                                  kernel.traits.tile_n);
+                                  traits.tile_n);
   const bool is_masked = arguments.layout == GroupLayout::kMasked;
   const int64_t rows = is_masked ? gemm.m / arguments.groups : gemm.m;
   own.groups = {.layout = arguments.layout,
                 .numbers = arguments.numbers,
                 .count = static_cast<uint32_t>(arguments.groups),
-                .row_blocks = static_cast<uint32_t>(ceil_div(rows, kernel.traits.tile_m)),
-                .tile_m = static_cast<uint32_t>(kernel.traits.tile_m),
-                .n_tiles = static_cast<uint32_t>(ceil_div(gemm.n, kernel.traits.tile_n)),
+                .row_blocks = static_cast<uint32_t>(ceil_div(rows, traits.tile_m)),
+                .tile_m = static_cast<uint32_t>(traits.tile_m),
+                .n_tiles = static_cast<uint32_t>(ceil_div(gemm.n, traits.tile_n)),
                 .n = static_cast<uint32_t>(gemm.n),
                 .scale_rows = own.b_scales.rows};
   return prepared;
 }
 
 /// Microseconds that one multiprocessor takes for a K block of a tile, all of them at work, and for
-/// the rest of the tile. Measured on an H100, 2026-11-22, with 8 to 64 products of two shapes.
+/// the rest of the tile.
 struct GroupedTimes {
-  std::string_view name;
+  std::string_view name;  ///< of a choice
   double block, tile;
 };
+/// The choices that take part: tiles with B on wgmma's M side across the GPCs, the others GPC by
+/// GPC. Where memory limits several of them, the first is taken. Measured on an H100, 2026-11-26,
+/// with 8 and 32 products of at most 16 to 1024 rows, in both layouts.
 constexpr GroupedTimes kGroupedTimes[] = {
     // (0.18 where it is the only limit; but a product's second tile of 16 rows reads B again.)
     {"16x64_swap_grouped", 0.30, 0},
     {"64x64_swap2_grouped", 0.265, 0},
-    {"128x64_grouped", 0.385, 0.1},
-    {"128x192_grouped", 0.665, 1.0},
-    {"128x256_grouped", 0.89, 1.4}};
+    {"128x192_grouped/gpc", 0.60, 0.5},
+    {"128x256_grouped/gpc", 0.78, 2.4},
+    {"128x64_grouped/gpc", 0.36, 0.1}};
+
+/// A choice that takes part.
+struct Candidate {
+  GemmChoice choice;
+  GroupedTimes times;
+};
+
+/// Those of kGroupedTimes, looked up once.
+const std::vector<Candidate>& candidates() {
+  static const std::vector<Candidate> all = [] {
+    std::vector<Candidate> found;
+    for (const GroupedTimes& times : kGroupedTimes) {
+      found.push_back({find_gemm_choice(times.name, grouped_gemm_choices()), times});
+    }
+    return found;
+  }();
+  return all;
+}
 
 /// Blocks of `tile_m` rows that all products have, as far as the host can know.
 double expected_blocks(const GroupedFp8GemmArguments& arguments, int tile_m) {
@@ -64,28 +86,26 @@ double expected_blocks(const GroupedFp8GemmArguments& arguments, int tile_m) {
   return groups * std::clamp(of_each, 1.0, of_room);
 }
 
-/// Microseconds of a launch but for what all configurations have in common: those of the tiles, or
-/// those that memory takes to bring every product's B. (Tiles of few rows are for masked products:
-/// in the contiguous layout a product has whole blocks of 128.)
-double predicted_time(const GroupedFp8GemmArguments& arguments, const GemmKernel& kernel,
+/// Microseconds of a launch but for what all choices have in common: those of the tiles, or those
+/// that memory takes to bring every product's B. (Tiles of few rows are for masked products: in the
+/// contiguous layout a product has whole blocks of 128.)
+double predicted_time(const GroupedFp8GemmArguments& arguments, const Candidate& candidate,
                       int multiprocessors) {
-  const GemmTraits& traits = kernel.traits;
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  if (traits.swap_ab && arguments.layout == GroupLayout::kContiguous) return kNever;
-  for (const auto& [name, block, tile] : kGroupedTimes) {
-    if (kernel.name != name) continue;
-    const BlockwiseFp8GemmArguments& gemm = arguments.gemm;
-    const double tiles = expected_blocks(arguments, traits.tile_m) *
-                         static_cast<double>(ceil_div(gemm.n, traits.tile_n));
-    // Small CTAs share a multiprocessor, and the last of them share the rest.
-    const double share = tiles / multiprocessors;
-    const double rounds = traits.swap_ab ? std::max(share, 1.0) : std::ceil(share);
-    const auto k_blocks = static_cast<double>(ceil_div(gemm.k, kScaleBlock));
-    return std::max(rounds * (k_blocks * block + tile),
-                    time_to_read_b(static_cast<double>(arguments.groups) *
-                                   static_cast<double>(gemm.n) * static_cast<double>(gemm.k)));
+  const GemmTraits& traits = candidate.choice.kernel->traits;
+  const GroupedTimes& times = candidate.times;
+  if (traits.swap_ab && arguments.layout == GroupLayout::kContiguous) {
+    return std::numeric_limits<double>::infinity();
   }
-  return kNever;
+  const BlockwiseFp8GemmArguments& gemm = arguments.gemm;
+  const double tiles = expected_blocks(arguments, traits.tile_m) *
+                       static_cast<double>(ceil_div(gemm.n, traits.tile_n));
+  // Small CTAs share a multiprocessor, and the last of them share the rest.
+  const double share = tiles / multiprocessors;
+  const double rounds = traits.swap_ab ? std::max(share, 1.0) : std::ceil(share);
+  const auto k_blocks = static_cast<double>(ceil_div(gemm.k, kScaleBlock));
+  return std::max(rounds * (k_blocks * times.block + times.tile),
+                  time_to_read_b(static_cast<double>(arguments.groups) *
+                                 static_cast<double>(gemm.n) * static_cast<double>(gemm.k)));
 }
 
 }  // namespace
@@ -117,34 +137,35 @@ const std::vector<GemmKernel>& grouped_gemm_kernels() {
   return kernels;
 }
 
-const GemmKernel& choose_grouped_gemm_kernel(const GroupedFp8GemmArguments& arguments,
-                                             int multiprocessors) {
-  // Of equal ones the first: the smallest tile.
-  const std::vector<GemmKernel>& kernels = grouped_gemm_kernels();
-  const auto time = [&](const GemmKernel& kernel) {
-    return predicted_time(arguments, kernel, multiprocessors);
+const std::vector<GemmChoice>& grouped_gemm_choices() {
+  static const std::vector<GemmChoice> choices = choices_of(grouped_gemm_kernels());
+  return choices;
+}
+
+GemmChoice choose_grouped_gemm(const GroupedFp8GemmArguments& arguments, int multiprocessors) {
+  const auto time = [&](const Candidate& candidate) {
+    return predicted_time(arguments, candidate, multiprocessors);
   };
-  return *std::min_element(
-      kernels.begin(), kernels.end(),
-      [&](const GemmKernel& x, const GemmKernel& y) { return time(x) < time(y); });
+  return std::min_element(candidates().begin(), candidates().end(),
+                          [&](const Candidate& x, const Candidate& y) { return time(x) < time(y); })
+      ->choice;
 }
 
 void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, cudaStream_t stream) {
   validate_grouped_gemm_arguments(arguments);
   require_hopper();
-  grouped_fp8_gemm(
-      arguments,
-      choose_grouped_gemm_kernel(arguments, device_attribute(cudaDevAttrMultiProcessorCount)),
-      stream);
+  grouped_fp8_gemm(arguments,
+                   choose_grouped_gemm(arguments, device_attribute(cudaDevAttrMultiProcessorCount)),
+                   stream);
 }
 
-void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, const GemmKernel& kernel,
+void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, const GemmChoice& choice,
                       cudaStream_t stream) {
   validate_grouped_gemm_arguments(arguments);
   require_hopper();
-  require(kernel.traits.grouped, "The configuration ", kernel.name,
+  require(choice.kernel->traits.grouped, "The configuration ", choice.kernel->name,
           " computes one product; take one of grouped_gemm_kernels().");
-  launch_gemm(prepare_grouped_gemm(arguments, kernel), stream);
+  launch_gemm(prepare_grouped_gemm(arguments, choice), stream);
 }
 
 ContiguousRows contiguous_rows(const std::vector<int64_t>& rows_of_groups) {

@@ -39,18 +39,20 @@ void validate_grouped_gemm_arguments(const GroupedFp8GemmArguments& arguments);
 /// The compiled configurations; those of gemm_kernels() are for one product.
 const std::vector<GemmKernel>& grouped_gemm_kernels();
 
-/// The configuration with the least predicted time for such products on `multiprocessors`.
-/// Only the numbers of `arguments` are read, no addresses.
-const GemmKernel& choose_grouped_gemm_kernel(const GroupedFp8GemmArguments& arguments,
-                                             int multiprocessors);
+/// The choices for several products: those of grouped_gemm_kernels().
+const std::vector<GemmChoice>& grouped_gemm_choices();
+
+/// The choice with the least predicted time for such products on `multiprocessors`. Only the
+/// numbers of `arguments` are read, no addresses.
+GemmChoice choose_grouped_gemm(const GroupedFp8GemmArguments& arguments, int multiprocessors);
 
 /// Enqueues all products on `stream` and returns; may be captured into a graph. Throws Error for
 /// what validate_grouped_gemm_arguments() refuses, for a device that isn't of compute capability
 /// 9.0, and for what CUDA reports.
 void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, cudaStream_t stream);
 
-/// The same with a configuration of the caller's choice, one of grouped_gemm_kernels().
-void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, const GemmKernel& kernel,
+/// The same by the caller's choice, of a configuration of grouped_gemm_kernels().
+void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, const GemmChoice& choice,
                       cudaStream_t stream);
 
 /// Positions of products with these numbers of rows in the contiguous layout.

@@ -11,7 +11,6 @@
 #include "common/host/ceil_div.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/executable_graph.hpp"
-#include "common/host/find_by_name.hpp"
 #include "common/host/program.hpp"
 #include "common/host/random_normal.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
@@ -62,10 +61,9 @@ struct GroupedOptions {
   }
 };
 
-/// The configuration that was named, or the one for the problem's products.
-inline const GemmKernel& grouped_kernel_for(const GemmOptions& options,
-                                            const GroupedProblem& problem) {
-  if (options.chooses_config()) return find_by_name(grouped_gemm_kernels(), options.config);
+/// The choice that was named, or the one for the problem's products.
+inline GemmChoice grouped_choice_for(const GemmOptions& options, const GroupedProblem& problem) {
+  if (options.chooses_config()) return find_gemm_choice(options.config, grouped_gemm_choices());
   GroupedFp8GemmArguments arguments;
   arguments.gemm.m = problem.all_rows();
   arguments.gemm.n = problem.n;
@@ -73,7 +71,7 @@ inline const GemmKernel& grouped_kernel_for(const GemmOptions& options,
   arguments.groups = static_cast<int64_t>(problem.rows.size());
   arguments.layout = problem.layout;
   arguments.expected_rows = problem.mean_rows();
-  return choose_grouped_gemm_kernel(arguments, device_attribute(cudaDevAttrMultiProcessorCount));
+  return choose_grouped_gemm(arguments, device_attribute(cudaDevAttrMultiProcessorCount));
 }
 
 /// Device time of a graph's launches, the least of `launches`, in milliseconds.
@@ -122,9 +120,9 @@ inline ExitStatus run_groups(const GemmOptions& gemm, const GroupedOptions& opti
                                .layout = layout,
                                .room = round_up(gemm.m, kGroupRows)};
   require_hopper();
-  const GemmKernel& kernel = grouped_kernel_for(gemm, problem);
+  const GemmChoice choice = grouped_choice_for(gemm, problem);
   print_machine();
-  std::printf("config   %s\n", kernel.name.c_str());
+  std::printf("config   %s\n", choice.name().c_str());
   std::printf("shape    %lld products of n %lld, k %lld, beta %g, seed %lld, layout %s; rows",
               static_cast<long long>(options.groups), static_cast<long long>(gemm.n),
               static_cast<long long>(gemm.k), gemm.beta, static_cast<long long>(gemm.seed),
@@ -138,19 +136,19 @@ inline ExitStatus run_groups(const GemmOptions& gemm, const GroupedOptions& opti
   GroupedDeviceProblem on_device(problem);
   const GroupedFp8GemmArguments arguments = on_device.arguments();
   const WallTimer wall;
-  grouped_fp8_gemm(arguments, kernel, nullptr);
+  grouped_fp8_gemm(arguments, choice, nullptr);
   const std::vector<Bf16> d = on_device.download_d();
   const double wall_seconds = wall.seconds();
   if (unverified) {
     std::printf("D was not verified\n");
   } else {
-    const ExitStatus status = report_groups(verify_groups(problem, d, kernel));
+    const ExitStatus status = report_groups(verify_groups(problem, d, *choice.kernel));
     if (status != kVerified) return status;  // the time of a wrong result tells nothing
   }
 
   const int64_t timed = is_simulated() ? 1 : launches;
   const ExecutableGraph together(
-      [&](cudaStream_t stream) { grouped_fp8_gemm(arguments, kernel, stream); });
+      [&](cudaStream_t stream) { grouped_fp8_gemm(arguments, choice, stream); });
   print_time(least_time(together, timed), flops, wall_seconds);
   const ExecutableGraph apart([&](cudaStream_t stream) {
     for (size_t group = 0; group < problem.rows.size(); ++group) {

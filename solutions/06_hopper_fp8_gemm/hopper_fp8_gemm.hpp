@@ -60,11 +60,16 @@ struct GemmChoice {
 /// Whether a configuration can be launched GPC by GPC: one without clusters.
 bool has_launch_orders(const GemmKernel& kernel);
 
-/// All choices: every configuration, and those without clusters in both orders.
+/// The choices that `kernels` give: each configuration, and those without clusters in both orders.
+/// They point to `kernels`, which must outlive them.
+std::vector<GemmChoice> choices_of(const std::vector<GemmKernel>& kernels);
+
+/// All choices for one product: those of gemm_kernels().
 const std::vector<GemmChoice>& gemm_choices();
 
-/// The choice of this name. Throws Error that lists the names there are.
-GemmChoice find_gemm_choice(std::string_view name);
+/// The one of `choices` that has this name. Throws Error that lists the names there are.
+GemmChoice find_gemm_choice(std::string_view name,
+                            const std::vector<GemmChoice>& choices = gemm_choices());
 
 /// The name that these traits give a kernel.
 std::string gemm_kernel_name(const GemmTraits& traits);

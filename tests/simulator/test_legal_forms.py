@@ -100,6 +100,20 @@ class Simulator(unittest.TestCase):
         total = sum(1 for number in self.answers["sm_100a"] if number is not None)
         self.assertRegex(text, rf"\| \*\*all\*\* \| \d+ \| [\d.]+ % \| {total} \|")
 
+    def test_the_page_has_every_line_and_version(self):
+        """The numbers of the last section add up to those of the first, and no line is missing."""
+        text = form_page.text(self.forms, self.answers, self.found)
+        rows = re.findall(r"^\| `(.*)` \| (9\.\d) \| (.*) \| (.*) \| (.*) \|$",
+                          text[text.index("## Every form"):], re.M)
+        expected = {(form.line.partition(" :")[0].replace("|", "\\|"), legal_forms.VERSIONS[first])
+                    for target, numbers in self.answers.items()
+                    for form, first in zip(self.forms, numbers) if first is not None}
+        self.assertEqual({row[:2] for row in rows}, expected)
+        for target, cells in zip(self.found, list(zip(*rows))[2:]):
+            for status, pattern in (("executed", r"^(\d+)(?:,|$)"), ("refused", r"(\d+) refused")):
+                total = sum(int(number) for cell in cells for number in re.findall(pattern, cell))
+                self.assertEqual(total, self.found[target].count(status), f"{status} on {target}")
+
 
 if __name__ == "__main__":
     PROGRAM = Path(sys.argv.pop(1))

@@ -291,7 +291,6 @@ class Profiles(Calls):
                     (dict(against=str(Path(folder) / "none.json")), "there is no such file"),
                     (dict(against="--n '64"), "quotation marks"),
                     (dict(against=str(path), timing="simple"), "timing model, and this one has simple"),
-                    (dict(gpu="b400"), "knows no such machine. Name one of b200, b300, h100, h200"),
                     (dict(launch=7), "name one from 1 to 1"),
                     (dict(rest=["--help"]), "no kernel"),
                     (dict(chapter="no/such.rec"), "There is no chapter 'no/such.rec'"),

@@ -8,6 +8,11 @@ kernels as the oldest and as the newest supported release compiles them (common/
 kernels are compiled again, to PTX; BW_SIM_PTX puts them into the built program. If the build's own
 compiler is one of the two releases, that run uses the program as it is.
 
+Each release writes its own version of PTX, and the simulator says for every launch which version the
+kernel was taken from. A launch in another compiler's is a failure: BW_SIM_PTX finds kernels by their
+mangled names, and one that it does not find would be compared with itself. (PTX that a program
+composes, such as the wgmma cases of conformance_hopper, has an older version and is the same for both.)
+
 Results, exit codes and the codes of reports have to be equal. Cycles may differ, because another release
 of the compiler writes other PTX for the same source (it computes addresses elsewhere, for one): each
 difference is printed, and one above LIMIT_PERCENT is a failure. What else may differ is listed, with its
@@ -48,6 +53,17 @@ class Outcome:
     text: list            # lines of its output, without times
     codes: list           # of the reports, in order
     launches: list = field(default_factory=list)  # (kernel, cycles)
+    versions: list = field(default_factory=list)  # of the PTX of these launches' kernels
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """One of the two releases."""
+
+    nvcc: Path
+    release: str          # "13.5", as the PTX that it writes names it
+    version: str          # of that PTX: "9.5"
+    is_of_build: bool     # whether the built programs hold its PTX
 
 
 def programs(only):
@@ -60,19 +76,45 @@ def programs(only):
             if build.program(ROOT, build.SIM, name).is_file() and (not only or only in name)}
 
 
-def compile_kernels(nvcc, name, folder):
-    """The PTX files of a program, compiled with another nvcc."""
+def compile_to_ptx(nvcc, source, flags, output):
+    """Compiles a source to PTX; returns its text."""
+    command = [str(nvcc), *flags, "-ptx", "-x", "cu", str(source), "-o", str(output)]
+    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            universal_newlines=True, timeout=SECONDS, check=False)
+    if result.returncode != 0:
+        raise WorkbookError(f"{nvcc} can't compile {source}.", details=result.stdout[-2000:])
+    return output.read_text(encoding="utf-8")
+
+
+def origin(ptx):
+    """(release of the compiler that wrote a PTX text, version of PTX)."""
+    release = re.search(r"^// Cuda compilation tools, release (\d+\.\d+)", ptx, re.M)
+    version = re.search(r"^\.version (\d+\.\d+)", ptx, re.M)
+    return release and release.group(1), version and version.group(1)
+
+
+def compiler(nvcc, built):
+    """The Compiler of an nvcc, from what it writes; `built` is the nvcc of the build."""
+    with tempfile.TemporaryDirectory(prefix="bw-toolkits-") as temporary:
+        source = Path(temporary) / "probe.cu"
+        source.write_text("__global__ void probe() {}\n", encoding="utf-8")
+        release, version = origin(compile_to_ptx(nvcc, source, [], source.with_suffix(".ptx")))
+    same = toolkit.release_of(nvcc) == toolkit.release_of(built)
+    return Compiler(Path(nvcc), release, version, same)
+
+
+def compile_kernels(one, name, folder):
+    """The PTX files of a program, as a Compiler writes them."""
     files = []
     for number, unit in enumerate(device_code.units(ROOT, name)):
         output = folder / f"{name}-{number}.ptx"
-        command = [str(nvcc), *unit.flags, f"-arch={unit.architecture}", "-ptx", "-x", "cu",
-                   str(unit.source), "-o", str(output)]
-        result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                universal_newlines=True, timeout=SECONDS, check=False)
-        if result.returncode != 0:
-            raise WorkbookError(f"{nvcc} can't compile {unit.source} of {name}.",
-                                details=result.stdout[-2000:])
-        if ".entry" in output.read_text(encoding="utf-8"):
+        # The headers of the build's toolkit are not this compiler's.
+        flags = [flag for flag in unit.flags if not flag.startswith("-isystem")]
+        text = compile_to_ptx(one.nvcc, unit.source, [*flags, f"-arch={unit.architecture}"], output)
+        if origin(text) != (one.release, one.version):
+            raise WorkbookError(f"The PTX of {unit.source} comes from {origin(text)} (release, version "
+                                f"of PTX), not from {(one.release, one.version)}.")
+        if ".entry" in text:
             files.append(output)
     return files
 
@@ -95,7 +137,9 @@ def run(name, arguments, ptx, folder):
         outcome.codes = [one["code"] for one in made["errors"] + made["warnings"]]
     if statistics.is_file():
         rows = [json.loads(line) for line in statistics.read_text(encoding="utf-8").splitlines()]
-        outcome.launches = [(row["kernel"], row["cycles"]) for row in rows if "cycles" in row]
+        rows = [row for row in rows if "cycles" in row]
+        outcome.launches = [(row["kernel"], row["cycles"]) for row in rows]
+        outcome.versions = [row["ptx"] for row in rows]
     return outcome
 
 
@@ -103,6 +147,16 @@ def explained():
     """{program: reason} of output that may differ."""
     lines = EXPLAINED.read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def taken_elsewhere(outcome, one, versions):
+    """What is wrong with the origin of the kernels that were run for a Compiler; `versions`: of the PTX
+    that the two compilers and the build's one write."""
+    others = sorted({(version, kernel)
+                     for (kernel, _), version in zip(outcome.launches, outcome.versions)
+                     if version in versions and version != one.version})
+    return [f"kernels of another compiler were run, {len(others)} in all; the first: {others[0][1]} "
+            f"from PTX {others[0][0]}, not {one.version}"] if others else []
 
 
 def compare(name, old, new, reasons):
@@ -138,37 +192,51 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
+def compare_program(name, given, compilers, reasons, versions):
+    """Runs a program with both compilers' kernels; returns what `compare` does. `versions`: see
+    taken_elsewhere."""
+    outcomes, wrong = [], []
+    with tempfile.TemporaryDirectory(prefix="bw-toolkits-") as temporary:
+        for index, one in enumerate(compilers):
+            folder = Path(temporary) / str(index)
+            folder.mkdir()
+            ptx = [] if one.is_of_build else compile_kernels(one, name, folder)
+            outcomes.append(run(name, given, ptx, folder))
+            wrong += taken_elsewhere(outcomes[-1], one, versions)
+    more, words = compare(name, *outcomes, reasons)
+    return wrong + more, words
+
+
 def main(arguments):
     options, console = parse(arguments), Console()
-    ends = [toolkit.SUPPORTED["oldest"], toolkit.SUPPORTED["newest"]]
-    built = Path(build.cached(build.SIM.folder(ROOT), "CMAKE_CUDA_COMPILER") or "")
+    built = build.cached(build.SIM.folder(ROOT), "CMAKE_CUDA_COMPILER")
     try:
-        compilers = [Path(nvcc) for nvcc in options.nvcc] if options.nvcc else [
-            private_env.other_toolkit(ROOT, release, console) for release in ends]
+        chosen = options.nvcc or [private_env.other_toolkit(ROOT, toolkit.SUPPORTED[end], console)
+                                  for end in ("oldest", "newest")]
     except WorkbookError as error:
         print(f"Skipped: {error}")
         return SKIPPED
-    releases = [toolkit.release_of(nvcc) for nvcc in (*compilers, built)]
-    if None in releases:
-        print(f"This nvcc does not run: {(*compilers, built)[releases.index(None)]}.")
+    for nvcc in (*chosen, built):
+        if not nvcc or toolkit.release_of(nvcc) is None:
+            print(f"This nvcc does not run: {nvcc}.")
+            return 1
+    compilers = [compiler(nvcc, built) for nvcc in chosen]
+    print("Comparing {} (PTX {}) with {} (PTX {}); built with {}.".format(
+        *(word for one in compilers for word in (one.release, one.version)), built), flush=True)
+    if compilers[0].version == compilers[1].version:
+        print(f"Both compilers write PTX {compilers[0].version}. Name compilers of two releases.")
         return 1
-    print("Comparing {} with {}; built with {}.".format(
-        *(".".join(map(str, release)) for release in releases)), flush=True)
-    failed, reasons, chosen = [], explained(), programs(options.only)
-    for name, given in chosen.items():
-        with tempfile.TemporaryDirectory(prefix="bw-toolkits-") as temporary:
-            folder = Path(temporary)
-            outcomes = []
-            for index, nvcc in enumerate(compilers):
-                (folder / str(index)).mkdir()
-                ptx = [] if releases[index] == releases[2] else compile_kernels(nvcc, name,
-                                                                               folder / str(index))
-                outcomes.append(run(name, given, ptx, folder))
-        wrong, words = compare(name, *outcomes, reasons)
+    failed, reasons, given = [], explained(), programs(options.only)
+    versions = {one.version for one in (*compilers, compiler(built, built))}
+    for name, arguments_of_program in given.items():
+        try:
+            wrong, words = compare_program(name, arguments_of_program, compilers, reasons, versions)
+        except WorkbookError as error:
+            wrong, words = [str(error), error.details], "not compared"
         print(f"{name}: {'; '.join(wrong) if wrong else 'the same'} ({words})", flush=True)
         failed += [name] if wrong else []
-    print(f"{len(chosen) - len(failed)} of {len(chosen)} programs do the same with both.")
-    return 1 if failed or not chosen else 0
+    print(f"{len(given) - len(failed)} of {len(given)} programs do the same with both.")
+    return 1 if failed or not given else 0
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ class Mutants(unittest.TestCase):
         found = changed("if (++stage == n) {\n  x = full[index] + 1;\n}")
         for what, text in (("empty for full", "if(++stage==n){x=empty[index]+1;}"),
                            ("index 0 for the stage's", "if(++stage==n){x=full[0]+1;}"),
+                           ("another stage's index", "if(++stage==n){x=full[index^1]+1;}"),
                            ("- for +", "if(++stage==n){x=full[index]-1;}"),
                            ("0 for 1", "if(++stage==n){x=full[index]+0;}"),
                            ("!= for ==", "if(++stage!=n){x=full[index]+1;}"),

@@ -80,6 +80,10 @@ class Check(Reader):
         listed = json.loads(self.workbook("list", "--json").stdout)["chapters"][0]["exercises"][0]
         self.assertEqual((listed["state"], listed["remark"]),
                          ("passed", "Your lines count laps at every step."))
+        self.write_answer(first="    stage = 1;  // RIGHT, BUT")  # changed, not checked
+        self.assertNotIn("right, but", self.workbook("list", "1").stdout)
+        listed = json.loads(self.workbook("list", "--json").stdout)["chapters"][0]["exercises"][0]
+        self.assertEqual(listed["remark"], "")
         self.write_answer(first="    stage = 0;  // RIGHT, BUT a GUESS")
         text = self.workbook("check", "1.1").stdout
         self.assertRegex(text, r"1\.1  Step to the next stage +right, with a remark \(")
@@ -322,12 +326,20 @@ class OwnLines(Reader):
     def test_run_of_an_exercise_takes_its_options_and_the_readers_lines(self):
         result = self.workbook("run", "2.1", "--", "more")
         self.assertEqual(result.stdout, "option 0\noption predict\noption more\nBW_SIM_SEED 0\n")
+        self.write_answer(first="    stage = 0;")
         result = self.workbook("run", "1.1")
         self.assertIn("with your lines in chapters/01_mbarrier_pipeline", result.stderr)
         self.assert_clear_error(self.run_workbook(self.root, "run", "1.9"), "no exercise '1.9'",
                                 code=2)
         self.assert_clear_error(self.run_workbook(self.root, "run", "1.1", "--gpu"), "simulator",
                                 code=2)
+
+    def test_run_of_an_exercise_that_is_not_done_says_so_and_builds_nothing(self):
+        result = self.run_workbook(self.root, "run", "1.1")
+        self.assert_clear_error(result, "Exercise 1.1 is not done yet")
+        for words in ("producer_consumer_pipeline.cuh:5.", "./workbook next 1.1", "./workbook hint 1.1"):
+            self.assertIn(words, result.stderr)
+        self.assertNotIn("Building", result.stderr)
 
     def test_run_of_an_exercise_ends_with_the_first_of_its_runs_that_fails(self):
         path = self.root / "solutions" / "02_tmem_lifecycle" / "exercises" / "2.1_predict.toml"

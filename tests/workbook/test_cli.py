@@ -3,16 +3,17 @@ missing."""
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import unittest
 from unittest import mock
 
-from support import CheckoutTest, environment
+from support import ROOT, CheckoutTest, environment
 
 from tools import cli, commandline
-from tools.command_table import COMMANDS
+from tools.command_table import COMMANDS, MACHINES
 
 WIDTHS = (40, 80, 200)
 
@@ -109,6 +110,13 @@ class UsageErrors(CheckoutTest):
             said = self.refused(*shlex.split(words))
             self.assertTrue(said.endswith(f"follows `--`: ./workbook {line}"), said)
             self.assertNotIn("Did you mean", said)
+
+    def test_a_machine_is_one_that_the_simulator_describes(self):
+        described = (ROOT / "common" / "simulator" / "isa" / "machine_description.cpp").read_text(
+            encoding="utf-8")
+        self.assertEqual(sorted(MACHINES), sorted(re.findall(r'\bname = "(\w+)"', described)))
+        self.assertIn("'b400' is not one of b200, b300, h100, h200. Did you mean",
+                      self.refused("profile", "2", "--machine", "b400"))
 
     def test_a_value_that_is_missing_gets_an_example(self):
         self.assertIn('For example: ./workbook timeline 5 --against "--k 512',

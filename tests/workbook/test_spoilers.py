@@ -1,4 +1,4 @@
-"""No text and no faulty file contains a solution; kept answers are told apart."""
+"""No text, no comment and no faulty file contains a solution; kept answers are told apart."""
 
 import re
 import unittest
@@ -8,6 +8,7 @@ from support import ROOT
 from tools import api, regions
 
 _FENCE = re.compile(r"^```cpp\n(.*?)^```", re.M | re.S)
+_COMMENT = re.compile(r"//[/!]?<?(.*)")
 
 
 def bare(text):
@@ -23,9 +24,24 @@ class Spoilers(unittest.TestCase):
     def test_texts(self):
         pages = [path for folder in ("chapters", "docs", "solutions")
                  for path in (ROOT / folder).rglob("*.md")]
-        texts = {path: bare("\n".join(_FENCE.findall(path.read_text(encoding="utf-8"))))
-                 for path in pages}
-        self.assertGreater(sum(map(bool, texts.values())), 10)
+        texts = {path: path.read_text(encoding="utf-8") for path in pages}
+        fenced = {path: bare("\n".join(_FENCE.findall(text))) for path, text in texts.items()}
+        self.assertGreater(sum(map(bool, fenced.values())), 10)
+        self.none_holds_a_solution(fenced)
+        # Code in a line, or indented.
+        self.none_holds_a_solution({path: re.sub(r"[\s`]+", "", text)
+                                    for path, text in texts.items()})
+
+    def test_comments(self):
+        files = [path for folder in ("common/device", "solutions", "chapters")
+                 for path in (ROOT / folder).rglob("*.cu*")]
+        comments = {path: re.sub(r"\s+", "", "".join(
+            _COMMENT.findall(path.read_text(encoding="utf-8")))) for path in files}
+        self.assertGreater(sum(map(bool, comments.values())), 100)
+        self.none_holds_a_solution(comments)
+
+    def none_holds_a_solution(self, texts):
+        """`texts`: path: text without blanks."""
         for exercise in self.written:
             solution = bare("\n".join(exercise.region.body))
             found = [path for path, text in texts.items() if solution in text]

@@ -251,8 +251,16 @@ class Texts(unittest.TestCase):
         self.assertIn("| two; three | 1,000 | 0.25 x | 50 % | hand-overs, 40 % |\n", table)
         self.assertEqual(calls[0][0][5], "loading_cycles")
 
+    def test_a_lab_may_time_a_part_of_its_work(self):
+        table, calls = self.table('<!-- cycles of 4/5 tensor lab_a "a"; lab_b "b" -->',
+                                  *self.STEPS, *self.STEPS)
+        self.assertIn("| one tile | 4,000 |  | 10 % | `load`, 90 % |\n", table)
+        self.assertIn("| two; three | 1,000 | 0.25 x | 40 % | hand-overs, 40 % |\n", table)
+        self.assertEqual(calls[0][0][5], "tensor_cycles")
+
     def test_tables_that_can_not_be_made(self):
         self.refused('<!-- cycles of nothing lab_a "one" -->', "a table of cycles reads")
+        self.refused('<!-- cycles of 1/0 tensor lab_a "one" -->', "a table of cycles reads")
         self.refused("<!-- cycles lab_a one -->", "a table of cycles reads")
         wrong = runs.Result(1, "WRONG", "", 0.1, 77, ())
         with mock.patch.object(runs, "execute", return_value=wrong):

@@ -20,11 +20,13 @@ class Description(unittest.TestCase):
                      ("other", "n=1"): row(1.0)}
         recorded = {("l.a", "n=1"): row(10.0), ("l.b", "n=1"): row(20.0), ("l.c", "n=1"): row(40.0)}
         lines = ladders.describe(simulated, recorded)
-        self.assertEqual(len(lines), 5)
+        self.assertEqual(len(lines), 6)
         self.assertIn("1.10", lines[0])
-        self.assertEqual(lines[3], "mean deviation 40.8 %, worst 87.5 %")
+        # What has no record is shown, and counts nowhere.
+        self.assertEqual(lines[3].split(), ["other", "n=1", "1", "-", "-", "us"])
+        self.assertEqual(lines[4], "mean deviation 40.8 %, worst 87.5 %")
         # Of three pairs one is in order, two are not.
-        self.assertEqual(lines[4], "ranking, n=1: Kendall's tau -0.33")
+        self.assertEqual(lines[5], "ranking, n=1: Kendall's tau -0.33")
 
     def test_nothing_to_compare_is_an_error(self):
         with self.assertRaisesRegex(WorkbookError, "recorded"):

@@ -157,6 +157,17 @@ class Disassembler(CheckoutTest):
         self.assertEqual(self.find(self.bare_toolkit(), script.parent), script)
         self.assertIsNone(self.find(self.bare_toolkit(), self.empty))
 
+    def test_a_private_compiler_has_the_pinned_one_alone(self):
+        home = private_env.folder(self.folder) / "venv/lib/python3.11/site-packages/nvidia/cu13"
+        other = write_script(self.folder / "path" / "nvdisasm", "exit 0\n")
+        stamp = private_env.folder(self.folder) / "installed.json"
+        for release in (private_env.TOOLKITS["oldest"], private_env.TOOLKITS["newest"]):
+            make_toolkit(home, release)
+            for pins, expected in ((["nvidia-cuda-nvdisasm==13.0.85"], None),
+                                   (private_env.DISASSEMBLER_PINS, home / "bin" / "nvdisasm")):
+                stamp.write_text(json.dumps(list(pins)), encoding="utf-8")
+                self.assertEqual(self.find(home, other.parent), expected)
+
     def test_setup_adds_it_to_a_toolkit_of_the_machine_that_lacks_it(self):
         root = self.checkout()
         pip = self.put_wheel("exit 0")

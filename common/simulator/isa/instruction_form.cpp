@@ -108,6 +108,12 @@ bool FormMatch::compares_equal() const { return modifiers.get("compare") == "eq"
 
 bool FormMatch::compares_unequal() const { return modifiers.get("compare") == "ne"; }
 
+bool FormMatch::copies_word() const {
+  constexpr size_t kWordBytes = 4;
+  return is_exact && form->operation == Operation::move &&
+         ptx::size_bytes(modifiers.type()) == kWordBytes;
+}
+
 bool FormMatch::is_integer_of(size_t bytes) const {
   using ptx::ScalarType;
   const ScalarType type = modifiers.type();

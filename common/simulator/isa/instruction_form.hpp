@@ -112,6 +112,8 @@ struct FormMatch {
   [[nodiscard]] bool compares_equal() const;
   /// Whether a comparison asks for inequality.
   [[nodiscard]] bool compares_unequal() const;
+  /// Whether it copies one operand of 32 bits to another and computes nothing.
+  [[nodiscard]] bool copies_word() const;
   /// Whether the form's type is one integer, or untyped bits, of this width.
   [[nodiscard]] bool is_integer_of(size_t bytes) const;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "common/simulator/isa/register_copies.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
 
@@ -33,7 +32,7 @@ void step(const Instruction& instruction, Registers& pending) {
 }  // namespace
 
 bool copies_register(const Instruction& instruction) {
-  return copies_32_bits(instruction.opcode) && instruction.operands[0].kind == Operand::Kind::reg &&
+  return instruction.match->copies_word() && instruction.operands[0].kind == Operand::Kind::reg &&
          instruction.operands[1].kind == Operand::Kind::reg;
 }
 

@@ -1,5 +1,7 @@
 #include "common/simulator/trace/statistics_file.hpp"
 
+#include <fmt/core.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -166,6 +168,7 @@ void StatisticsFile::on_launch_end(const LaunchResult& result) {
   const Settings& settings = grid_->device().settings();
   const TimingTable* const times = settings.times();
   const Barriers barriers(sums_, grid_->kernel());
+  const ptx::Module& module = grid_->kernel().module().ptx();
   Fields record;
   record.add("statistics", kVersion)
       .add("machine", settings.machine->name)
@@ -175,6 +178,7 @@ void StatisticsFile::on_launch_end(const LaunchResult& result) {
       .add("timing", times == nullptr ? "simple" : "model");
   record.add("launch", launches_++)
       .add_all(configuration_fields(*grid_))
+      .add("ptx", fmt::format("{}.{}", module.version_major, module.version_minor))
       .add_all(result_fields(result))
       .add("nanoseconds", settings.nanoseconds_of(static_cast<double>(result.clock_cycles)));
   record.add("resident_clusters", grid_->resident_clusters())

@@ -68,7 +68,7 @@ namespace mbarrier_operations {
 [[nodiscard]] Rows bulk_copy_rows();
 /// Tensor copies.
 [[nodiscard]] Rows tensor_copy_rows();
-[[nodiscard]] Rows tensor_map_rows();   ///< tensormap.replace, tensormap.cp_fenceproxy
+[[nodiscard]] Rows tensor_map_rows();   ///< tensormap.*, prefetch.tensormap
 [[nodiscard]] Rows async_store_rows();  ///< st.async, red.async
 
 // tensor_core/

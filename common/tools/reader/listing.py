@@ -26,7 +26,7 @@ def do_list(root, console, arguments):
         console.say(progress.note)
     upcoming = selection.following(exercises, progress)
     if arguments.json:
-        data = _as_data(exercises, progress, upcoming)
+        data = _as_data(root, exercises, progress, upcoming)
         if arguments.chapter:
             number = int(selection.of_chapter(root, exercises, arguments.chapter)[0].chapter[:2])
             data["chapters"] = [one for one in data["chapters"] if one["number"] == number]
@@ -37,11 +37,11 @@ def do_list(root, console, arguments):
         opened = {one.chapter for one in exercises}
     if arguments.chapter:
         opened = {selection.of_chapter(root, exercises, arguments.chapter)[0].chapter}
-    print("\n".join(listing(exercises, progress, opened, Console(sys.stdout))))
+    print("\n".join(listing(root, exercises, progress, opened, Console(sys.stdout))))
     return 0
 
 
-def listing(exercises, progress, opened, console):
+def listing(root, exercises, progress, opened, console):
     """The lines of the list; `opened` are the chapters whose exercises are shown."""
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     marks = _MARKS if _can_print(console.stream, _MARKS) else _PLAIN_MARKS
@@ -56,7 +56,7 @@ def listing(exercises, progress, opened, console):
         if chapter.name in opened:
             for one in own:
                 lines.append(_exercise_line(one, progress, upcoming, marks, console, width))
-                lines += _remark_lines(progress.remark(one.id), width)
+                lines += _remark_lines(_remark(root, one, progress), width)
             lines.append("")
     while lines[-1] == "":
         lines.pop()
@@ -95,6 +95,15 @@ def _exercise_line(one, progress, upcoming, marks, console, width):
     return console.paint(line, "green") if state == PASSED else line
 
 
+def _remark(root, one, progress):
+    """What a check remarked on the lines that are in the reader's file, or ''."""
+    remark = progress.remark(one.id)
+    if remark:
+        from .checking import still_passes  # reads what most lists need not
+        remark = remark if still_passes(root, one, progress) else ""
+    return remark
+
+
 def _remark_lines(remark, width):
     """What a check remarked on an answer that passed, below its line."""
     indent = " " * 13
@@ -126,7 +135,7 @@ def _can_print(stream, marks):
     return True
 
 
-def _as_data(exercises, progress, upcoming):
+def _as_data(root, exercises, progress, upcoming):
     """What --json prints."""
     found = []
     for chapter in chapters.CHAPTERS:
@@ -139,7 +148,7 @@ def _as_data(exercises, progress, upcoming):
             "exercises": [{"id": one.id, "title": one.title, "kind": one.kind, "idea": one.idea,
                            "minutes": one.minutes, "state": progress.state(one.id),
                            "hints": progress.hints(one.id),
-                           "remark": progress.remark(one.id), "file": str(one.reader_file)}
+                           "remark": _remark(root, one, progress), "file": str(one.reader_file)}
                           for one in own]})
     return {"chapters": found, "next": upcoming.id if upcoming else None, "use": progress.use}
 

@@ -4,6 +4,7 @@ import contextlib
 import shlex
 
 from .. import api, build, workspace
+from ..errors import WorkbookError
 from ..exercises import FIND, PREDICT
 from ..process import run_in_foreground
 from . import checking, selection
@@ -38,6 +39,11 @@ def run_exercise(root, console, wanted, options, settings):
     its check does: one run after the other, up to the first that fails. With `options` of the reader's
     own it is the first run alone. `settings` are the simulator's that were asked for."""
     one = selection.exercise(api.load_all(root), wanted)
+    if api.is_not_done(root, one):
+        raise WorkbookError(f"Exercise {one.id} is not done yet, so its program would stop at the gap "
+                            f"in {one.reader_file}:{api.reader_line(root, one)}. Write your lines there "
+                            f"first: `./workbook next {one.id}` shows the task, "
+                            f"`./workbook hint {one.id}` gives a hint.")
     tools = workspace.prepare(root, console, build.SIM, api.targets(one),
                               f"Building what {one.id} runs")
     with contextlib.ExitStack() as stack:

@@ -203,7 +203,7 @@ class Watch:
 
     def _list(self):
         progress = progress_file.load(self._root)
-        print("\n".join(listing.listing(list(self._exercises.values()), progress,
+        print("\n".join(listing.listing(self._root, list(self._exercises.values()), progress,
                                         {self._current.chapter}, Console(sys.stdout))))
 
     def _diff(self):

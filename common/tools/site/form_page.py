@@ -50,6 +50,19 @@ def text(forms, answers, found):
         "9.0 for older ones.",
         "",
         *_not_executed(forms, answers, found),
+        "",
+        "## Every form",
+        "",
+        "A row is a line of the grammar and a version of PTX: the opcode and its modifiers in order. A "
+        "form has one of the words with `|` between them, words in brackets may be absent, and a word "
+        "before `=` names a choice. A word with `@` means the words of this list:",
+        "",
+        *(f"- `{name}`: `{words}`" for name, words in legal_forms.names().items()),
+        "",
+        "Under a target is how many forms are *executed*, with the numbers of *refused* and *unknown* "
+        "ones where there are any; an empty cell means that ptxas accepts none of them there.",
+        "",
+        *_all_lines(forms, answers, found),
     ]
     return "\n".join(lines) + "\n"
 
@@ -107,3 +120,33 @@ def _not_executed(forms, answers, found):
         lines.append(f"| {family} | {len(opcodes)} | {word} | {legal_forms.VERSIONS[first]} | "
                      f"{', '.join(by_target)} | {examples}{more} |")
     return lines
+
+
+def _all_lines(forms, answers, found):
+    """A table for each family: lines of the grammar, and counts of statuses by version and target."""
+    rows = {}
+    for target, words in found.items():
+        for form, word, first in zip(forms, words, answers[target]):
+            if word:
+                family = rows.setdefault(form.family, {})
+                row = family.setdefault((form.line, first), {})
+                counts = row.setdefault(target, dict.fromkeys(legal_forms.STATUSES, 0))
+                counts[word] += 1
+    lines = []
+    for name, family in rows.items():
+        lines += [f"### {name[0].upper()}{name[1:]}", "", "| form | since | " + " | ".join(found) + " |",
+                  "|---|---|" + "---:|" * len(found)]
+        for (line, first), row in family.items():
+            head = line.partition(" :")[0].replace("|", "\\|")
+            lines.append(f"| `{head}` | {legal_forms.VERSIONS[first]} | "
+                         + " | ".join(_counts(row.get(target)) for target in found) + " |")
+        lines.append("")
+    return lines[:-1]
+
+
+def _counts(counts):
+    """The cell of a target: "12", or "12, 3 refused"."""
+    if not counts:
+        return ""
+    others = [f"{counts[status]} {status}" for status in legal_forms.STATUSES[1:] if counts[status]]
+    return ", ".join(([str(counts["executed"])] if counts["executed"] else []) + others)

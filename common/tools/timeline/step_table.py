@@ -13,7 +13,7 @@ from . import builder, command, critical, metrics, profile_command, recording, r
 # Units of an SM whose busy cycles can be the least that the work takes: the name in a mark, and the
 # key in a launch's statistics.
 _UNITS = {"tensor": "tensor_cycles", "copies": "loading_cycles"}
-_FORM = ('a table of cycles reads `[of UNIT] PROGRAM "label" OPTIONS; ...`, with the unit '
+_FORM = ('a table of cycles reads `[of [1/2] UNIT] PROGRAM "label" OPTIONS; ...`, with the unit '
          f"{' or '.join(_UNITS)}.")
 _KINDS = {critical.TENSOR_CORE: "the tensor core", critical.LOADS: "copies into shared memory",
           critical.STORES: "copies out of shared memory", critical.HAND_OVER: "hand-overs",
@@ -32,10 +32,10 @@ class Step:
 
 def table(root, tools, text):
     """The rows of the table that a mark asks for."""
-    unit, parts = _parsed(text)
+    unit, share, parts = _parsed(text)
     steps = [_measured(root, tools, label, program, options, unit)
              for program, label, options in parts]
-    return rows(steps, bool(unit))
+    return rows([replace(step, busy=share * step.busy) for step in steps], bool(unit))
 
 
 def rows(steps, with_least=False):
@@ -56,16 +56,19 @@ def rows(steps, with_least=False):
 
 
 def _parsed(text):
-    """(the unit's key or "", [(program, label, options)]) of a mark."""
-    unit, match = "", re.match(r"of (\w+) +", text)
+    """(the unit's key or "", the share of its work that is measured, [(program, label, options)]) of a
+    mark."""
+    unit, share, match = "", 1.0, re.match(r"of (?:([1-9]\d*)/([1-9]\d*) )?(\w+) +", text)
     if match:
-        unit = _UNITS.get(match.group(1), "")
+        unit = _UNITS.get(match.group(3), "")
+        share = int(match.group(1) or 1) / int(match.group(2) or 1)
         text = text[match.end():]
     parts = [re.match(r'(\S+)\s+"([^"]+)"\s*(.*)$', part)
              for part in re.split(r";\s*(?=\S+\s+\")", text)]
     if not all(parts) or bool(match) != bool(unit):
         raise WorkbookError(_FORM)
-    return unit, [(part.group(1), part.group(2), tuple(part.group(3).split())) for part in parts]
+    return unit, share, [(part.group(1), part.group(2), tuple(part.group(3).split()))
+                         for part in parts]
 
 
 def _measured(root, tools, label, program, options, unit):

@@ -24,16 +24,18 @@ struct LastRoundArguments {
   uint32_t* computed;  ///< [pieces, k_blocks]: how often
   uint32_t* by;        ///< the same: the cluster that did so last
   uint32_t* written;   ///< [pieces]
+  uint32_t* empty;     ///< [1]: parts without a K block, whose loop the kernel could not count down
 };
 
 __global__ void last_round_kernel(LastRoundArguments args) {
   const uint32_t cluster = threadIdx.x;
   const StreamKSchedule& schedule = args.schedule;
   schedule.for_each_part(cluster, [&](const PiecePart& part) {
+    if (part.first >= part.end) atomicAdd(args.empty, 1);
     for (uint32_t block = part.first; block < part.end; ++block) {
       const uint32_t i = part.piece * schedule.k_blocks + block;
       atomicAdd(&args.computed[i], 1);
-      args.by[i] = cluster;
+      atomicExch(&args.by[i], cluster);  // a wrong schedule is counted, and no race
     }
   });
   schedule.for_each_output_piece(cluster,
@@ -74,25 +76,31 @@ ExitStatus run(int64_t pieces, int64_t clusters, int64_t k_blocks, bool shows) {
     std::printf("helpers  %u share the other %u\n", schedule.helpers,
                 schedule.split * schedule.helped());
   }
-  DeviceBuffer<uint32_t> computed(pieces * k_blocks), by(pieces * k_blocks), written(pieces);
+  DeviceBuffer<uint32_t> computed(pieces * k_blocks), by(pieces * k_blocks), written(pieces),
+      empty(1);
   computed.fill_bytes(0);
   by.fill_bytes(0);
   written.fill_bytes(0);
+  empty.fill_bytes(0);
   const float milliseconds = run_timed(
       last_round_kernel, {.ctas = 1, .threads = static_cast<uint32_t>(clusters), .shared_bytes = 0},
-      LastRoundArguments{schedule, computed.data(), by.data(), written.data()});
+      LastRoundArguments{schedule, computed.data(), by.data(), written.data(), empty.data()});
   if (shows) print_parts(schedule, by.download());
   print_cycles(milliseconds);
 
-  const auto once = [](const std::vector<uint32_t>& counts, int64_t columns) {
+  const auto counted = [](const std::vector<uint32_t>& counts, int64_t columns, double expected) {
     return compare_elements(
         static_cast<int64_t>(counts.size()) / columns, columns,
-        [&](int64_t i) { return counts[i]; }, [](int64_t) { return 1.0; },
+        [&](int64_t i) { return counts[i]; }, [&](int64_t) { return expected; },
         [](int64_t) { return 0.0; });
   };
-  const Comparison outputs = once(written.download(), 1);
+  const Comparison outputs = counted(written.download(), 1, 1);
   if (!outputs.verified()) return print_verdict(outputs, "written");
-  return print_verdict(once(computed.download(), k_blocks), "computed");
+  const Comparison blocks = counted(computed.download(), k_blocks, 1);
+  if (!blocks.verified()) return print_verdict(blocks, "computed");
+  const Comparison parts = counted(empty.download(), 1, 0);
+  if (!parts.verified()) return print_verdict(parts, "parts without a K block");
+  return print_verdict(blocks, "computed");
 }
 
 }  // namespace bw::hopper::lab

@@ -23,10 +23,18 @@
 #include "common/host/comparison.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_cost_model.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
 
 namespace bw {
 namespace {
+
+/// The simulator's numbers of a B200.
+struct SimulatedB200 {
+#define BW_TIMING(name, value, source, from) static constexpr double name = value;
+#include "common/simulator/clock/table_b200.inc"
+#undef BW_TIMING
+};
 
 constexpr cudaStream_t kDefaultStream = nullptr;
 
@@ -99,6 +107,10 @@ std::vector<Bf16> without_padding(const std::vector<Bf16>& padded, int64_t colum
     dense.insert(dense.end(), row, row + columns);
   }
   return dense;
+}
+
+TEST(GemmCostModel, HasTheBandwidthOfTheSimulatedB200) {
+  EXPECT_EQ(static_cast<double>(kL2BytesPerCycle), double{SimulatedB200::l2_bytes_per_cycle});
 }
 
 TEST(HostInterface, EveryLeadingDimensionCounts) {

@@ -2,15 +2,15 @@
 
 Assembles the program's PTX and reads the disassembly: every kernel must multiply with the tensor
 core's FP8 instruction, load and store by TMA, read tensor memory, wait for the grid before it, add
-two columns in an instruction, and touch no local memory."""
+two columns in an instruction, and touch no local memory; ptxas must spill nothing and give no advice."""
 
 import re
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from compiled_code import (has_instruction, kernel_count, kernels_of, machine_code,  # noqa: E402
-                           ptx_modules)
+from compiled_code import (check_report, has_instruction, kernel_count, kernels_of,  # noqa: E402
+                           machine_code, ptx_modules)
 
 ARCHITECTURE = "sm_100a"
 IN_EVERY_KERNEL = ["UTCQMMA", "UTMALDG", "UTMASTG", "LDTM", "ACQBULK", "PREEXIT", "UTCBAR"]
@@ -38,7 +38,9 @@ def count_of(code, instruction):
 def check(program, nvcc):
     count = 0
     for text in ptx_modules(program)[ARCHITECTURE]:
-        kernels = kernels_of(machine_code(nvcc, ARCHITECTURE, text)[1])
+        report, disassembly = machine_code(nvcc, ARCHITECTURE, text)
+        check_report(program.name, report, kernel_count(text))
+        kernels = kernels_of(disassembly)
         assert len(kernels) == kernel_count(text), sorted(kernels)
         for name, code in kernels.items():
             wanted = list(IN_EVERY_KERNEL)

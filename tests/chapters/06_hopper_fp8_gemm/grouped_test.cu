@@ -30,7 +30,8 @@ class Grouped : public testing::Test {
   }
 };
 
-/// What every configuration writes is right, and bit-identical when it is run again.
+/// What every configuration writes is right, and bit-identical when it is run again, then GPC by
+/// GPC.
 void expect_right(const GroupedProblem& problem) {
   GroupedDeviceProblem on_device(problem);
   for (const GemmKernel& kernel : grouped_gemm_kernels()) {
@@ -44,7 +45,7 @@ void expect_right(const GroupedProblem& problem) {
           << " elements are wrong";
     }
     on_device.poison_d();
-    grouped_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+    grouped_fp8_gemm(on_device.arguments(), {kernel, LaunchOrder::kGpcByGpc}, kDefaultStream);
     const std::vector<Bf16> again = on_device.download_d();
     const auto same = [](Bf16 x, Bf16 y) { return x.bits == y.bits; };
     EXPECT_TRUE(std::equal(d.begin(), d.end(), again.begin(), again.end(), same));
@@ -180,7 +181,7 @@ TEST(GroupedChoice, GoesByTheRowsThatAreExpected) {
   const auto traits_of = [&](GroupLayout layout, int64_t expected_rows) {
     arguments.layout = layout;
     arguments.expected_rows = expected_rows;
-    return choose_grouped_gemm_kernel(arguments, kMultiprocessors).traits;
+    return choose_grouped_gemm(arguments, kMultiprocessors).kernel->traits;
   };
   EXPECT_EQ(traits_of(GroupLayout::kMasked, 1).tile_m, 16);
   EXPECT_EQ(traits_of(GroupLayout::kMasked, 8).tile_m, 16);
@@ -194,6 +195,21 @@ TEST(GroupedChoice, GoesByTheRowsThatAreExpected) {
   arguments.groups = 1;
   arguments.gemm.m = 128;
   EXPECT_EQ(traits_of(GroupLayout::kContiguous, 0).tile_n, 64) << "few tiles";
+}
+
+TEST(GroupedChoice, TilesOfManyRowsAreLaunchedGpcByGpc) {
+  EXPECT_EQ(grouped_gemm_choices().size(), 2 * grouped_gemm_kernels().size());
+  GroupedFp8GemmArguments arguments;
+  arguments.groups = 8;
+  arguments.gemm.m = 8 * 1024;
+  arguments.gemm.n = 4096;
+  arguments.gemm.k = 7168;
+  arguments.layout = GroupLayout::kMasked;
+  for (const auto& [expected_rows, name] :
+       {std::pair(8, "16x64_swap_grouped"), std::pair(500, "128x192_grouped/gpc")}) {
+    arguments.expected_rows = expected_rows;
+    EXPECT_EQ(choose_grouped_gemm(arguments, /*multiprocessors=*/132).name(), name);
+  }
 }
 
 TEST(ContiguousRows, ProductsBeginAtBlocks) {

@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from compiled_code import (check_report, has_instruction, kernel_count, kernels_of,  # noqa: E402
-                           machine_code, ptx_modules)
+                           machine_code, ptx_modules, toolkit)
 
 ARCHITECTURE = "sm_90a"
 IN_EVERY_KERNEL = ["QGMMA", "UTMALDG", "SYNCS", "WARPGROUP"]
@@ -69,6 +69,10 @@ MOST_IN_LAP = {"128x64": 68, "128x96": 90, "128x128": 103, "128x144": 150, "128x
                "64x64": 52, "64x256": 102}
 MOST_IN_LOOP = {"128x64": 114, "128x128": 146, "128x192": 190, "64x64": 98, "128x256": 219,
                 "256x128": 226}
+# nvcc 13.5 writes other PTX, of which ptxas makes 215 to 221 instructions of the loop for 128 x 256. Of
+# the PTX that nvcc 13.0 writes, ptxas 13.5 makes 214, as ptxas 13.0 does.
+OLDEST_RELEASE = (13, 0)
+MOST_IN_LOOP_SINCE = {**MOST_IN_LOOP, "128x256": 224}
 LEAST_IN_LAP = 4  # K blocks in a row
 # The fields of GemmTraits in a kernel's mangled name.
 FIELDS = ["tile_m", "tile_n", "mma_n", "warpgroups_along_n", "stages", "cluster_m", "cluster_n",
@@ -183,13 +187,13 @@ def traits_of(name):
     return dict(zip(FIELDS, map(int, values)))
 
 
-def check_k_block(name, code):
+def check_k_block(name, code, most_in_loop):
     """Fails where a K block takes more instructions than it did."""
     traits = traits_of(name)
     tile = f"{traits['tile_m']}x{traits['tile_n']}"
     lap, loop = instructions_of_k_block(code)
     assert (lap is None) == (traits["laps"] == 0), f"{name}: laps that are not {traits['laps']}"
-    found, most = (lap, MOST_IN_LAP) if lap else (loop, MOST_IN_LOOP)
+    found, most = (lap, MOST_IN_LAP) if lap else (loop, most_in_loop)
     assert found <= most[tile], (
         f"{name}: {found} instructions of a K block {'in a lap' if lap else 'in a loop'}; "
         f"{most[tile]} are allowed")
@@ -199,6 +203,8 @@ def check_k_block(name, code):
 def check(program, nvcc):
     modules = ptx_modules(program)
     assert set(modules) == {ARCHITECTURE}, sorted(modules)
+    is_oldest = toolkit.release_of(nvcc) == OLDEST_RELEASE
+    most_in_loop = MOST_IN_LOOP if is_oldest else MOST_IN_LOOP_SINCE
     count = with_flags = 0
     k_blocks = set()
     for text in modules[ARCHITECTURE]:
@@ -226,7 +232,7 @@ def check(program, nvcc):
             assert not copied, f"{name} waits for the load of the next scales: {copied}"
             if not is_persistent:
                 continue
-            k_blocks.add(check_k_block(name, code))
+            k_blocks.add(check_k_block(name, code, most_in_loop))
             share = alternating_share(code)
             least = (LEAST_ALTERNATING_OF_FEW if NARROW_MMA.search(code) else
                      LEAST_ALTERNATING_OF_TWO if traits_of(name)["two_products"] else

@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 8> kGroups{{
+  static constexpr std::array<Group, 9> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"barrier", "named barriers, mbarriers, cluster barriers", true, measure_barriers},
@@ -22,6 +22,8 @@ std::span<const Group> groups() {
        measure_tma_throughput},
       {"ladder", "matrix products, one idea after the other: tests the model", false,
        measure_ladder},
+      {"ladder_errors", "how far the ladder's products are from what they should be", false,
+       measure_ladder_errors},
   }};
   return kGroups;
 }

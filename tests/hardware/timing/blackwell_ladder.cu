@@ -1,16 +1,17 @@
 /// \file
-/// A ladder of matrix products by tcgen05, each with one idea more than the one before, in the
-/// manner of published ones (learn-cuda, versions 1 to 7). The timing model is never fitted to
-/// them.
+/// A ladder of matrix products, each with one idea more than the one before, in the manner of
+/// published ones (learn-cuda, versions 0 to 7): one by mma.sync, the others by tcgen05. The timing
+/// model is never fitted to them.
 ///
 /// The published times are averages of many launches, one right after the other, each with
 /// operands of its own. So the ladder takes operands in turn that do not fit into the L2 cache
 /// together, and no launch finds its own there.
 ///
-/// Operands are e4m3 with twice the K of bf16: as many bytes, and as many cycles of the tensor
-/// cores.
+/// Operands of tcgen05 are e4m3 with twice the K of bf16: as many bytes, and as many cycles of the
+/// tensor cores. Those of mma.sync, which has e4m3 at another rate, are bf16.
 
 #include <cuda_bf16.h>
+#include <cuda_fp8.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "common/device/cluster.cuh"
+#include "common/device/cluster_launch_control.cuh"
 #include "common/device/fence.cuh"
 #include "common/device/instruction_descriptor.cuh"
 #include "common/device/mbarrier.cuh"
@@ -36,7 +38,9 @@
 #include "common/host/program.hpp"
 #include "common/host/stream.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/random_matrix.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
+#include "tests/hardware/timing/warp_mma.cuh"
 
 namespace bw::timing {
 namespace {
@@ -223,12 +227,21 @@ struct Pair {
   static constexpr uint32_t kFull = 0, kEmpty = kStages * kBarrierBytes,
                             kDone = 2 * kStages * kBarrierBytes,
                             kFree = kDone + kTiles * kBarrierBytes;
+  static constexpr uint32_t kAnswered = kFree + kTiles * kBarrierBytes,
+                            kTaken = kAnswered + kBarrierBytes;
   static constexpr uint32_t kBarriers = 2 * (kStages + kTiles);
+  static constexpr uint32_t kLaunchControlBarriers = kBarriers + 2;
 
-  static constexpr uint32_t kLoadWarp = 0, kMmaWarp = 1, kFirstStoreWarp = 2, kStoreWarps = 4;
+  static constexpr uint32_t kLoadWarp = 0, kMmaWarp = 1, kFirstStoreWarp = 2, kStoreWarps = 4,
+                            kAskWarp = kFirstStoreWarp + kStoreWarps;
   static constexpr uint32_t kThreads = (kFirstStoreWarp + kStoreWarps) * 32;
+  static constexpr uint32_t kLaunchControlThreads = kThreads + 32;
+  /// Threads of both CTAs that take a tile: those that load, the one that multiplies, those that
+  /// store.
+  static constexpr uint32_t kTakers = kCtas + 1 + kCtas * kStoreWarps * 32;
 
   uint32_t tiles, barriers, rank;
+  uint32_t answer;  ///< of cluster launch control
 
   /// The number'th use of a barrier of a ring of `count`: the barrier, and the parity of that use.
   struct Use {
@@ -242,24 +255,69 @@ struct Pair {
   }
 };
 
-/// A product as pairs divide it: pair p of n takes the tiles of C with the numbers p, p + n and so
-/// on, in blocks of K.
-struct PairWork {
+__device__ void wait_for_cluster(uint32_t barrier, uint32_t parity) {
+  while (!ptx::mbarrier_try_wait_parity_cluster(barrier, parity)) {
+  }
+}
+
+/// A product as pairs divide it, in blocks of K: pair p of n takes the tiles of C with the numbers
+/// p, p + n and so on.
+struct DividedTiles {
+  static constexpr bool kAsks = false;
   uint32_t columns, blocks, tiles;  ///< of C in tiles, of K, of C in all
 
   template <class Body>
-  __device__ void for_each_tile(Body body) const {
+  __device__ void for_each_tile(const Pair& /*pair*/, Body body) const {
     uint32_t number = 0;
     for (uint32_t tile = blockIdx.x / Pair::kCtas; tile < tiles; tile += gridDim.x / Pair::kCtas)
       body(number++, tile / columns * Pair::kSide, tile % columns * Pair::kSide);
   }
 };
 
+/// The same by cluster launch control: a pair takes the tile with its number, and then those of
+/// pairs that have not started.
+struct TilesOnRequest {
+  static constexpr bool kAsks = true;
+  uint32_t columns, blocks;  ///< of C in tiles, of K
+
+  template <class Body>
+  __device__ void for_each_tile(const Pair& pair, Body body) const {
+    uint32_t tile = blockIdx.x / Pair::kCtas;
+    for (uint32_t number = 0;; ++number) {
+      body(number, tile / columns * Pair::kSide, tile % columns * Pair::kSide);
+      wait_for_cluster(pair.barriers + Pair::kAnswered, number % 2);
+      const ptx::CanceledCluster next = ptx::launch_control_query(pair.answer);
+      ptx::fence_proxy_async_shared();  // the next answer overwrites what was read
+      ptx::mbarrier_arrive_cluster(ptx::leader_address(pair.barriers + Pair::kTaken));
+      if (!next.is_canceled) return;
+      tile = next.first_cta_x / Pair::kCtas;
+    }
+  }
+};
+
+/// One thread of the pair's first CTA: requests tiles, one when all have taken the one before,
+/// until none is left.
+__device__ void request_tiles(const Pair& pair) {
+  const uint32_t answered = pair.barriers + Pair::kAnswered;
+  constexpr uint32_t kBytes = sizeof(ptx::LaunchControlResponse);
+  for (uint32_t number = 0;; ++number) {
+    if (number > 0) wait_for_cluster(pair.barriers + Pair::kTaken, (number - 1) % 2);
+    for (uint32_t rank = 0; rank < Pair::kCtas; ++rank)
+      ptx::mbarrier_arrive_expect_tx_cluster(ptx::map_to_cta(answered, rank), kBytes);
+    ptx::launch_control_try_cancel<true>(pair.answer, answered);
+    wait_for_cluster(answered, number % 2);
+    const bool is_canceled = ptx::launch_control_query(pair.answer).is_canceled;
+    ptx::fence_proxy_async_shared();
+    if (!is_canceled) return;
+  }
+}
+
 /// One thread of each CTA.
-__device__ void load_for_pair(const Pair& pair, const PairWork& work, const CUtensorMap* map_a,
+template <class Work>
+__device__ void load_for_pair(const Pair& pair, const Work& work, const CUtensorMap* map_a,
                               const CUtensorMap* map_b) {
   uint32_t number = 0;
-  work.for_each_tile([&](uint32_t, uint32_t row, uint32_t column) {
+  work.for_each_tile(pair, [&](uint32_t, uint32_t row, uint32_t column) {
     for (uint32_t block = 0; block < work.blocks; ++block, ++number) {
       const Pair::Use empty = pair.use(Pair::kEmpty, Pair::kStages, number);
       if (number >= Pair::kStages) wait(empty.barrier, empty.parity ^ 1);
@@ -276,9 +334,10 @@ __device__ void load_for_pair(const Pair& pair, const PairWork& work, const CUte
 }
 
 /// One thread of the pair's first CTA.
-__device__ void multiply_for_pair(const Pair& pair, const PairWork& work, uint32_t d) {
+template <class Work>
+__device__ void multiply_for_pair(const Pair& pair, const Work& work, uint32_t d) {
   uint32_t number = 0;
-  work.for_each_tile([&](uint32_t tile, uint32_t, uint32_t) {
+  work.for_each_tile(pair, [&](uint32_t tile, uint32_t, uint32_t) {
     const Pair::Use free = pair.use(Pair::kFree, Pair::kTiles, tile);
     if (tile >= Pair::kTiles) wait(free.barrier, free.parity ^ 1);
     ptx::tcgen05_fence_after_thread_sync();
@@ -303,11 +362,11 @@ __device__ void multiply_for_pair(const Pair& pair, const PairWork& work, uint32
 }
 
 /// Four warps of each CTA.
-__device__ void store_for_pair(const Pair& pair, const PairWork& work, uint32_t d,
-                               __nv_bfloat16* c) {
+template <class Work>
+__device__ void store_for_pair(const Pair& pair, const Work& work, uint32_t d, __nv_bfloat16* c) {
   const uint32_t quarter = threadIdx.x / 32 % Pair::kStoreWarps;
   const size_t pitch = size_t{work.columns} * Pair::kSide;
-  work.for_each_tile([&](uint32_t tile, uint32_t row, uint32_t column) {
+  work.for_each_tile(pair, [&](uint32_t tile, uint32_t row, uint32_t column) {
     const Pair::Use done = pair.use(Pair::kDone, Pair::kTiles, tile);
     wait(done.barrier, done.parity);
     ptx::tcgen05_fence_after_thread_sync();
@@ -323,21 +382,28 @@ __device__ void store_for_pair(const Pair& pair, const PairWork& work, uint32_t 
 }
 
 /// C = A · Bᵀ by pairs of CTAs: with as many pairs as tiles, or with fewer that take several each.
-__global__ void __cluster_dims__(Pair::kCtas, 1, 1) __launch_bounds__(Pair::kThreads)
-    multiply_in_pairs(const __grid_constant__ CUtensorMap map_a,
-                      const __grid_constant__ CUtensorMap map_b, __nv_bfloat16* c, PairWork work) {
+template <class Work>
+__global__ void __cluster_dims__(Pair::kCtas, 1, 1)
+    __launch_bounds__(Work::kAsks ? Pair::kLaunchControlThreads : Pair::kThreads)
+        multiply_in_pairs(const __grid_constant__ CUtensorMap map_a,
+                          const __grid_constant__ CUtensorMap map_b, __nv_bfloat16* c, Work work) {
+  constexpr uint32_t kBarriers = Work::kAsks ? Pair::kLaunchControlBarriers : Pair::kBarriers;
   extern __shared__ uint8_t raw[];
-  __shared__ uint64_t barriers[Pair::kBarriers];
+  __shared__ uint64_t barriers[kBarriers];
+  __shared__ ptx::LaunchControlResponse answer;
   __shared__ uint32_t tmem_address;
   const Pair pair{.tiles = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment,
                   .barriers = ptx::shared_address(barriers),
-                  .rank = ptx::cluster_cta_rank()};
+                  .rank = ptx::cluster_cta_rank(),
+                  .answer = ptx::shared_address(&answer)};
   const uint32_t warp = threadIdx.x / 32;
   if (threadIdx.x == 0) {
-    for (uint32_t i = 0; i < Pair::kBarriers; ++i) {
+    for (uint32_t i = 0; i < kBarriers; ++i) {
       const uint32_t offset = i * kBarrierBytes;
-      ptx::mbarrier_init(pair.barriers + offset,
-                         offset < Pair::kFree ? 1 : Pair::kCtas * Pair::kStoreWarps);
+      const bool is_free = offset >= Pair::kFree && offset < Pair::kAnswered;
+      ptx::mbarrier_init(pair.barriers + offset, is_free ? Pair::kCtas * Pair::kStoreWarps
+                                                 : offset == Pair::kTaken ? Pair::kTakers
+                                                                          : 1);
     }
     ptx::fence_mbarrier_init();
   }
@@ -348,9 +414,12 @@ __global__ void __cluster_dims__(Pair::kCtas, 1, 1) __launch_bounds__(Pair::kThr
   ptx::cluster_wait();
   ptx::tcgen05_fence_after_thread_sync();
   const uint32_t d = tmem_address;
-  if (warp >= Pair::kFirstStoreWarp) {
+  if (warp >= Pair::kFirstStoreWarp && warp < Pair::kAskWarp) {
     store_for_pair(pair, work, d, c);
   } else if (threadIdx.x % 32 == 0) {
+    if constexpr (Work::kAsks) {
+      if (warp == Pair::kAskWarp && pair.rank == 0) request_tiles(pair);
+    }
     if (warp == Pair::kLoadWarp) load_for_pair(pair, work, &map_a, &map_b);
     if (warp == Pair::kMmaWarp && pair.rank == 0) multiply_for_pair(pair, work, d);
   }
@@ -365,90 +434,151 @@ __global__ void __cluster_dims__(Pair::kCtas, 1, 1) __launch_bounds__(Pair::kThr
   }
 }
 
+/// A product's size: C has `side` x `side` elements, K has as many bytes as `depth` elements of
+/// bf16.
+struct ProductSize {
+  uint32_t side, depth;
+  [[nodiscard]] uint32_t row_bytes() const { return 2 * depth; }
+};
+
 /// The matrices of a product, as bytes along K.
 struct Operands {
   ByteMatrix a, b;
-  explicit Operands(uint32_t side) : a(2 * side, side), b(2 * side, side) {}
+  explicit Operands(ProductSize size)
+      : a(size.row_bytes(), size.side), b(size.row_bytes(), size.side) {}
 };
 
-/// Several products of a size, whose operands do not fit into the L2 cache together.
-class Products {
+/// Several products of a size, whose operands do not fit into the L2 cache together: their rates.
+class Rates {
  public:
-  Products(Results& results, uint32_t side)
-      : results_(results), side_(side), c_(size_t{side} * side) {
-    for (int i = 0; i < kOperands; ++i) operands_.push_back(std::make_unique<Operands>(side));
+  Rates(Results& results, ProductSize size)
+      : results_(results), size_(size), c_(size_t{size.side} * size.side) {
+    for (int i = 0; i < kOperands; ++i) operands_.push_back(std::make_unique<Operands>(size));
   }
 
-  [[nodiscard]] uint32_t side() const { return side_; }
+  [[nodiscard]] ProductSize size() const { return size_; }
 
   /// Adds the rate of a step of the ladder, in TFLOP/s as of bf16: the average of launches that
-  /// follow one another. `launch` enqueues one of the maps of A and B with boxes of these widths
-  /// and heights.
-  template <class Launch>
-  void add(const char* name, uint32_t box_bytes, uint32_t b_rows, Launch launch) {
+  /// follow one another. `launch` enqueues one of A, B and C.
+  template <class Element, class Launch>
+  void add(const char* name, Launch launch) {
     const int launches = is_simulated() ? kOperands - 1 : 50;
     const Stream stream;
     EventTimer timer;
     for (int i = 0; i <= launches; ++i) {
       const Operands& own = *operands_[i % kOperands];
-      launch(own.a.map(box_bytes, kRows), own.b.map(box_bytes, b_rows), c_.data(), stream.get());
+      launch(own.a, own.b, c_.data(), stream.get());
       if (i == 0) timer.start(stream.get());
     }
     const double seconds = timer.stop(stream.get()) * 1e-3 / launches;
     constexpr double kTera = 1e12;
-    results_.add(std::string("ladder.") + name, "side=" + std::to_string(side_), "TFLOP/s",
-                 2.0 * side_ * side_ * side_ / seconds / kTera);
+    results_.add(std::string("ladder.") + name, "side=" + std::to_string(size_.side), "TFLOP/s",
+                 2.0 * size_.side * size_.side * size_.depth / seconds / kTera);
   }
 
  private:
   static constexpr int kOperands = 3;
 
   Results& results_;
-  uint32_t side_;
+  ProductSize size_;
   DeviceBuffer<__nv_bfloat16> c_;
   std::vector<std::unique_ptr<Operands>> operands_;
 };
 
-template <class S>
+/// Products of random operands, and how far they are from the sums that they should be.
+class Errors {
+ public:
+  Errors(Results& results, ProductSize size) : results_(results), size_(size) {}
+
+  [[nodiscard]] ProductSize size() const { return size_; }
+
+  /// Adds the error of a step of the ladder. Throws Error if it is too large.
+  template <class Element, class Launch>
+  void add(const char* name, Launch launch) {
+    const RandomMatrix<Element> a(size_.row_bytes(), size_.side, 1),
+        b(size_.row_bytes(), size_.side, 2);
+    DeviceBuffer<__nv_bfloat16> c(size_t{size_.side} * size_.side);
+    c.fill_bytes(0);
+    const Stream stream;
+    launch(a, b, c.data(), stream.get());
+    check_cuda(cudaStreamSynchronize(stream.get()), "finish a product");
+    const double error = product_error(a, b, c.download(), size_.side);
+    require(error < kRoundedToBf16, "Step ", name,
+            " of the ladder is wrong: elements of C are off by ", error,
+            " of the sum of their products' sizes.");
+    results_.add(std::string("ladder_errors.") + name, "", "", error);
+  }
+
+ private:
+  Results& results_;
+  ProductSize size_;
+};
+
+template <class Products>
+void add_warp_mma(Products& products, const char* name) {
+  allow_dynamic_shared_memory(reinterpret_cast<const void*>(multiply_by_warps),
+                              WarpMma::kSharedBytes);
+  const ProductSize size = products.size();
+  products.template add<__nv_bfloat16>(name, [=](const ByteMatrix& a, const ByteMatrix& b,
+                                                 __nv_bfloat16* c, cudaStream_t stream) {
+    const uint32_t in_a_row = size.side / WarpMma::kSide;
+    multiply_by_warps<<<in_a_row * in_a_row, WarpMma::kThreads, WarpMma::kSharedBytes, stream>>>(
+        a.data(), b.data(), c, size.side, size.row_bytes() / WarpMma::kRowBytes);
+  });
+}
+
+template <class S, class Products>
 void add_step(Products& products, const char* name) {
   const auto kernel = multiply_tiles<S>;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), S::kSharedBytes);
-  const uint32_t side = products.side();
-  products.add(
-      name, S::kNarrow ? kNarrowBytes : kRowBytes, S::kColumns,
-      [&](const CUtensorMap& a, const CUtensorMap& b, __nv_bfloat16* c, cudaStream_t stream) {
-        const uint32_t tiles = side / kRows * (side / S::kColumns);
-        kernel<<<tiles, kThreads, S::kSharedBytes, stream>>>(a, b, c, side,
-                                                             2 * side / kRowBytes / S::kDepth);
+  const ProductSize size = products.size();
+  products.template add<__nv_fp8_e4m3>(
+      name, [=](const ByteMatrix& a, const ByteMatrix& b, __nv_bfloat16* c, cudaStream_t stream) {
+        constexpr uint32_t kBoxBytes = S::kNarrow ? kNarrowBytes : kRowBytes;
+        const uint32_t tiles = size.side / kRows * (size.side / S::kColumns);
+        kernel<<<tiles, kThreads, S::kSharedBytes, stream>>>(
+            a.map(kBoxBytes, kRows), b.map(kBoxBytes, S::kColumns), c, size.side,
+            size.row_bytes() / kRowBytes / S::kDepth);
       });
 }
 
-/// `most_ctas`: how many CTAs there are at most.
-void add_pairs(Products& products, const char* name, uint32_t most_ctas) {
-  allow_dynamic_shared_memory(reinterpret_cast<const void*>(multiply_in_pairs), Pair::kSharedBytes);
-  const uint32_t in_a_row = products.side() / Pair::kSide;
-  const PairWork work{
-      .columns = in_a_row, .blocks = 2 * products.side() / kRowBytes, .tiles = in_a_row * in_a_row};
-  products.add(
-      name, kRowBytes, kRows,
-      [&](const CUtensorMap& a, const CUtensorMap& b, __nv_bfloat16* c, cudaStream_t stream) {
-        multiply_in_pairs<<<std::min(most_ctas, work.tiles * Pair::kCtas), Pair::kThreads,
-                            Pair::kSharedBytes, stream>>>(a, b, c, work);
-      });
+template <class Products, class Work>
+void add_pairs(Products& products, const char* name, uint32_t ctas, Work work) {
+  const auto kernel = multiply_in_pairs<Work>;
+  allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), Pair::kSharedBytes);
+  products.template add<__nv_fp8_e4m3>(name, [=](const ByteMatrix& a, const ByteMatrix& b,
+                                                 __nv_bfloat16* c, cudaStream_t stream) {
+    kernel<<<ctas, Work::kAsks ? Pair::kLaunchControlThreads : Pair::kThreads, Pair::kSharedBytes,
+             stream>>>(a.map(kRowBytes, kRows), b.map(kRowBytes, kRows), c, work);
+  });
 }
 
-}  // namespace
-
-void measure_ladder(Results& results) {
-  constexpr uint32_t kSide = 4096, kSms = 148, kNoRest = 128, kNoLimit = ~0u;
-  Products products(results, kSide);
+/// All steps of the ladder.
+template <class Products>
+void climb(Products products) {
+  constexpr uint32_t kSms = 148, kNoRest = 128;
+  const uint32_t in_a_row = products.size().side / Pair::kSide, tiles = in_a_row * in_a_row,
+                 blocks = products.size().row_bytes() / kRowBytes;
+  const DividedTiles divided{.columns = in_a_row, .blocks = blocks, .tiles = tiles};
+  add_warp_mma(products, "warp_mma");
   add_step<NarrowRows>(products, "narrow_rows");
   add_step<Swizzled>(products, "swizzled");
   add_step<Pipelined>(products, "pipelined");
   add_step<WarpSpecialised>(products, "warp_specialised");
-  add_pairs(products, "pairs", kNoLimit);
-  add_pairs(products, "persistent", kSms);
-  add_pairs(products, "even_persistent", kNoRest);
+  add_pairs(products, "pairs", Pair::kCtas * tiles, divided);
+  add_pairs(products, "persistent", kSms, divided);
+  add_pairs(products, "even_persistent", kNoRest, divided);
+  add_pairs(products, "launch_control", Pair::kCtas * tiles,
+            TilesOnRequest{.columns = in_a_row, .blocks = blocks});
+}
+
+}  // namespace
+
+void measure_ladder(Results& results) { climb(Rates(results, {.side = 4096, .depth = 4096})); }
+
+void measure_ladder_errors(Results& results) {
+  // More tiles than pairs that run at the same time, and more blocks of K than stages.
+  climb(Errors(results, {.side = 2304, .depth = 512}));
 }
 
 }  // namespace bw::timing

@@ -11,11 +11,8 @@
 #include <cuda_fp8.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <random>
 #include <string>
-#include <vector>
 
 #include "common/device/cluster.cuh"
 #include "common/device/fence.cuh"
@@ -30,8 +27,8 @@
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/random_matrix.hpp"
 #include "tests/hardware/timing/sm_count.hpp"
-#include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
 namespace {
@@ -235,58 +232,15 @@ __global__ void __launch_bounds__(S::kThreads)
   }
 }
 
-/// A matrix of e4m3 at random, none of them NaN: zeros would pull the clock down less.
-class RandomMatrix : public ByteMatrix {
- public:
-  RandomMatrix(uint32_t row_bytes, uint32_t rows, uint32_t seed)
-      : ByteMatrix(row_bytes, rows), values_(size_t{row_bytes} * rows / sizeof(uint32_t)) {
-    std::mt19937 random(seed);
-    constexpr uint32_t kNoNan = 0xf7f7f7f7;
-    for (uint32_t& word : values_) word = static_cast<uint32_t>(random()) & kNoNan;
-    check_cuda(cudaMemcpy(data(), values_.data(), size_t{row_bytes} * rows, cudaMemcpyDefault),
-               "copy an operand");
-  }
-  /// The element in a row.
-  [[nodiscard]] float at(uint32_t row, uint32_t k) const {
-    const size_t byte = size_t{row} * row_bytes() + k;
-    __nv_fp8_e4m3 value;
-    value.__x =
-        static_cast<uint8_t>(values_[byte / sizeof(uint32_t)] >> byte % sizeof(uint32_t) * 8);
-    return static_cast<float>(value);
-  }
-
- private:
-  std::vector<uint32_t> values_;
-};
-
 /// The operands of a product of `side` x `side` x `side` elements of bf16.
 struct Operands {
   explicit Operands(uint32_t side_)
       : side(side_), a(2 * side, side, 1), b(2 * side, side, 2), c(size_t{side} * side) {}
 
   uint32_t side;
-  RandomMatrix a, b;
+  RandomMatrix<__nv_fp8_e4m3> a, b;
   DeviceBuffer<__nv_bfloat16> c;
 };
-
-/// How far some elements of C are from the sum of the products, as a part of the sum of their
-/// sizes.
-double error_of(const Operands& operands) {
-  constexpr uint32_t kLook = 61;  // distance of the checked elements
-  const std::vector<__nv_bfloat16> c = operands.c.download();
-  double worst = 0;
-  for (size_t i = 0; i < c.size(); i += kLook) {
-    double sum = 0, size = 0;
-    for (uint32_t k = 0; k < operands.a.row_bytes(); ++k) {
-      const double product = static_cast<double>(operands.a.at(i % operands.side, k)) *
-                             static_cast<double>(operands.b.at(i / operands.side, k));
-      sum += product;
-      size += std::fabs(product);
-    }
-    worst = std::max(worst, std::fabs(static_cast<double>(__bfloat162float(c[i])) - sum) / size);
-  }
-  return worst;
-}
 
 /// Launches a step of the ladder, and adds its time to the results.
 template <class S>
@@ -343,10 +297,12 @@ void measure_ladder_errors(Results& results) {
   Operands operands(kSide);
   Results times;
   climb(times, operands, [&](const char* name) {
-    const double error = error_of(operands);
-    constexpr double kRounded = 4e-3;  // bf16 rounds by half of that
-    require(error < kRounded, "Step ", name, " of the ladder is wrong: elements of C are off by ",
-            error, " of the sum of their products' sizes.");
+    // C is stored by columns: C transposed is B times A transposed.
+    const double error =
+        product_error(operands.b, operands.a, operands.c.download(), operands.side);
+    require(error < kRoundedToBf16, "Step ", name,
+            " of the ladder is wrong: elements of C are off by ", error,
+            " of the sum of their products' sizes.");
     results.add(std::string("ladder_errors.") + name, "", "", error);
     operands.c.fill_bytes(0);
   });

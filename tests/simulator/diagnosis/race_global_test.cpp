@@ -21,7 +21,8 @@ TEST(RaceGlobalClocks, WhatAnotherClusterKnowsComesHome) {
   clock.learn_lanes(1, kAllLanes, 7);
   clock.learn_lanes(2, 0b110, 9);
   clock.learn_chain(3, 5);
-  VectorClock abroad = clock.as_foreign(40);
+  VectorClock abroad;
+  abroad.join_foreign(clock, 40);
   EXPECT_EQ(abroad.lanes_known(1, 7), 0u) << "that is another cluster's warp 1";
   EXPECT_EQ(abroad.foreign_lanes_known(40, 1, 7), kAllLanes);
   EXPECT_EQ(abroad.foreign_lanes_known(40, 1, 8), 0u);
@@ -41,26 +42,35 @@ TEST(RaceGlobalClocks, WhatAnotherClusterKnowsComesHome) {
 }
 
 TEST(RaceGlobalClocks, SharedTablesStayApartWhereOneLearnsMore) {
+  const auto learn = [](VectorClock& clock, uint64_t cluster, Clock to) {
+    clock.learn_foreign_lanes(cluster, 0, kAllLanes, to);
+  };
+  const auto known = [](const VectorClock& clock, uint64_t cluster) {
+    Clock to = 0;
+    while (clock.foreign_lanes_known(cluster, 0, to + 1) == kAllLanes) ++to;
+    return to;
+  };
   VectorClock one;
-  for (uint64_t agent = 1; agent <= 100; ++agent) one.learn_foreign(agent, 5);
+  for (uint64_t cluster = 1; cluster <= 100; ++cluster) learn(one, cluster, 5);
   VectorClock two = one, three = one;
-  two.learn_foreign(7, 9);
-  three.learn_foreign(8, 6);
-  EXPECT_EQ(one.foreign(7), 5u);
-  EXPECT_EQ(three.foreign(7), 5u);
-  EXPECT_EQ(two.foreign(8), 5u);
+  learn(two, 7, 9);
+  learn(three, 8, 6);
+  EXPECT_EQ(known(one, 7), 5u);
+  EXPECT_EQ(known(three, 7), 5u);
+  EXPECT_EQ(known(two, 8), 5u);
 
   VectorClock both = two;
   both.join(three);
   both.join(one);
-  EXPECT_EQ(both.foreign(7), 9u);
-  EXPECT_EQ(both.foreign(8), 6u);
-  EXPECT_EQ(both.foreign(100), 5u);
+  EXPECT_EQ(known(both, 7), 9u);
+  EXPECT_EQ(known(both, 8), 6u);
+  EXPECT_EQ(known(both, 100), 5u);
   three.join(both);
-  three.learn_foreign(101, 1);
-  EXPECT_EQ(both.foreign(101), 0u) << "copies share a table until one of them learns more";
+  EXPECT_EQ(three, both);
+  learn(three, 101, 1);
+  EXPECT_EQ(known(both, 101), 0u) << "copies share a tree until one of them learns more";
   both.join(three);
-  EXPECT_EQ(both.foreign(101), 1u);
+  EXPECT_EQ(known(both, 101), 1u);
 }
 
 constexpr ThreadPosition kHere{0, 0}, kPeer{0, 1}, kFar{1, 0};

@@ -111,6 +111,52 @@ __global__ void inval_behind_the_arrival(const __grid_constant__ FaultArguments 
   use_barrier_for_data<true, true>(args);
 }
 
+// What comes between the waits for a barrier and its end.
+enum class Between { nothing, meeting, arrivals };
+
+template <Between between, bool invalidates>
+__device__ __forceinline__ void end_barrier_after_waits(const FaultArguments& args) {
+  __shared__ SharedMemBarrier turn, done;
+  if (thread() == 0) turn.init(1), done.init(64);
+  __syncthreads();
+  args.out[thread()] = args.in[thread()];
+  if (thread() == 0) turn.arrive();
+  turn.wait(0);  // every thread waits
+  if constexpr (between == Between::meeting) __syncthreads();
+  if constexpr (between == Between::arrivals) done.arrive();
+  if (thread() != 0) return;
+  if constexpr (between == Between::nothing) __nanosleep(20000);
+  if constexpr (between == Between::arrivals) done.wait(0);
+  if constexpr (invalidates) ptx::mbarrier_inval(turn.address());  // ends it
+  *reinterpret_cast<volatile uint64_t*>(&turn) = 77;               // writes over it
+}
+
+// fault 41: mbarrier.inval while other threads may still wait for the barrier; here all of them
+// have returned.
+// expect BW-R18 at races, "the wait has read", "nothing shows that the wait has returned"
+// at "// every thread waits" "// ends it"
+__global__ void inval_under_a_wait(const __grid_constant__ FaultArguments args) {
+  end_barrier_after_waits<Between::nothing, true>(args);
+}
+
+// fault 41: The memory of a barrier is used again, without mbarrier.inval, while other threads may
+// still wait for it.
+// expect BW-R18 at races, "the wait has read", "nothing shows that the wait has returned"
+// at "// every thread waits" "// writes over it"
+__global__ void reuse_under_a_wait(const __grid_constant__ FaultArguments args) {
+  end_barrier_after_waits<Between::nothing, false>(args);
+}
+
+// right 41: All threads meet after their waits, then the barrier ends.
+__global__ void inval_after_a_meeting(const __grid_constant__ FaultArguments args) {
+  end_barrier_after_waits<Between::meeting, true>(args);
+}
+
+// right 41: Each thread arrives after its wait, and the one that ends the barrier waits for them.
+__global__ void inval_after_arrivals(const __grid_constant__ FaultArguments args) {
+  end_barrier_after_waits<Between::arrivals, true>(args);
+}
+
 // fault 8: The thread ends with a committed bulk store that it has never waited for; the CTA lives
 // on long enough for the store, by luck.
 // expect BW-C05 at contract, "without having waited for it"
@@ -271,6 +317,10 @@ FaultTable end_kernels() {
       BW_FAULT(inval_under_an_arrival, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(reuse_under_an_arrival, .threads = 32, .ctas = 2, .cluster = 2),
       BW_FAULT(inval_behind_the_arrival, .threads = 32, .ctas = 2, .cluster = 2),
+      BW_FAULT(inval_under_a_wait, .threads = 64),
+      BW_FAULT(reuse_under_a_wait, .threads = 64),
+      BW_FAULT(inval_after_a_meeting, .threads = 64),
+      BW_FAULT(inval_after_arrivals, .threads = 64),
       BW_FAULT(store_never_waited_for, .threads = 128),
       BW_FAULT(last_store_never_waited_for, .threads = 128),
       BW_FAULT(store_waited_for, .threads = 128),

@@ -89,8 +89,17 @@ TEST(Statistics, NamesTheLaunch) {
   EXPECT_EQ(std::count(record.begin(), record.end(), '\n'), 1);
   EXPECT_NE(record.find("\"kernel\":\"k\",\"grid\":[1,1,1],\"block\":[64,1,1]"), std::string::npos);
   EXPECT_NE(record.find("\"timing\":\"model\""), std::string::npos);
+  EXPECT_NE(record.find("\"ptx\":\"9.0\""), std::string::npos);
   EXPECT_NE(record.find("\"status\":\"finished\""), std::string::npos);
   EXPECT_EQ(number(record, {"sms"}), 8u);
+}
+
+TEST(Statistics, NamesTheVersionOfTheModulesPtx) {
+  const std::string text =
+      ".version 9.5\n.target sm_100a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 data) { ret; }";
+  EXPECT_NE(record_of(text, grid(1, 32), settings_of(TimingModel::simple)).find("\"ptx\":\"9.5\""),
+            std::string::npos);
 }
 
 TEST(Statistics, BytesByPath) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -66,6 +67,32 @@ TEST(Tcgen05Operands, DecodesEveryCodeOfF16AndBf16) {
       ASSERT_EQ(values[code], value_of_code(format, code)) << code;
     }
   }
+}
+
+/// Numbers between two neighbouring f16 numbers become the nearer one, and the middle the even one.
+TEST(Tcgen05Operands, RoundsToTheNearestF16) {
+  constexpr uint16_t kInfinity = 0x7c00, kSign = 0x8000;
+  for (uint16_t bits = 0; bits < kInfinity; ++bits) {
+    const float value = float_from_half(bits);
+    constexpr float kBeyondTheLargest = 65536;
+    const auto next = static_cast<uint16_t>(bits + 1);
+    const float middle =
+        (value + (next < kInfinity ? float_from_half(next) : kBeyondTheLargest)) / 2;
+    ASSERT_EQ(half_from_float(value), bits);
+    ASSERT_EQ(half_from_float(std::nextafter(middle, 0.0f)), bits);
+    ASSERT_EQ(half_from_float(middle), bits % 2 == 0 ? bits : next);
+    ASSERT_EQ(half_from_float(std::nextafter(middle, INFINITY)), next);
+    ASSERT_EQ(half_from_float(-middle), kSign | half_from_float(middle));
+  }
+  EXPECT_EQ(half_from_float(INFINITY), kInfinity);
+  EXPECT_EQ(half_from_float(std::numeric_limits<float>::max()), kInfinity);
+}
+
+TEST(Tcgen05Operands, ANanKeepsItsSignAndTheUpperBitsOfItsPayload) {
+  EXPECT_EQ(half_from_float(std::bit_cast<float>(0x7fc00000u)), 0x7e00);
+  EXPECT_EQ(half_from_float(std::bit_cast<float>(0xffffffffu)), 0xffff);
+  EXPECT_EQ(half_from_float(std::bit_cast<float>(0x7fc02000u)), 0x7e01);
+  EXPECT_EQ(tensor_core_half(std::bit_cast<float>(0xffc02000u)), 0x7fff);
 }
 
 TEST(Tcgen05Operands, Tf32IgnoresTheLow13Bits) {

@@ -99,6 +99,10 @@ def reader_region(root, exercise):
     return lines[first:last]
 
 
+def is_not_done(root, exercise):
+    return exercise.is_in_code and "TODO" in "\n".join(reader_region(root, exercise))
+
+
 def solution_region(root, exercise, tools=None):
     assert exercise.is_in_code or tools, "the machine is asked for the answers"
     return ["    stage = stage + 1 == NumStages ? 0 : stage + 1;", "    // RIGHT"]

@@ -58,10 +58,10 @@ struct Accessor {
   friend bool operator==(const Accessor&, const Accessor&) = default;
 };
 
-/// Whether two strong accesses are strong towards each other (PTX ISA, "Morally strong
-/// operations"). A volatile access counts as strong where it waits for a change, or reads what
-/// atomics write; two that write, or exchange data, do not.
-[[nodiscard]] inline bool are_morally_strong(const Accessor& a, const Accessor& b) {
+/// Whether two accesses are strong, with scopes that contain each other's threads. A volatile
+/// access counts as strong where it waits for a change, or reads what atomics write; two that
+/// write, or exchange data, do not.
+[[nodiscard]] inline bool are_strong_in_scope(const Accessor& a, const Accessor& b) {
   if (!a.is_strong || !b.is_strong) return false;
   if ((a.is_volatile || b.is_volatile) && !a.is_poll && !b.is_poll) {
     const bool reads_atomic = (a.is_volatile && !a.writes && !b.is_volatile) ||
@@ -73,11 +73,31 @@ struct Accessor {
   return a.scope >= needed && b.scope >= needed;
 }
 
+/// Whether two accesses are strong towards each other (PTX ISA, "Morally strong operations"): then
+/// they do not race. Their proxy has to be the same. Accesses that overlap in part count as well,
+/// for which the ISA promises atomicity of atom and red alone: the detector compares bytes.
+[[nodiscard]] inline bool are_morally_strong(const Accessor& a, const Accessor& b) {
+  return a.proxy == b.proxy && are_strong_in_scope(a, b);
+}
+
+/// Whether one of two strong accesses by different proxies reads, and sees in the end what the
+/// other one writes (PTX ISA, "Strong Proxy Accesses").
+[[nodiscard]] inline bool are_seen_across_proxies(const Accessor& a, const Accessor& b) {
+  return !(a.writes && b.writes) && a.scope >= MemoryScope::gpu && b.scope >= MemoryScope::gpu &&
+         are_strong_in_scope(a, b);
+}
+
+/// Whether two writes lack only a common proxy to be strong towards each other: nothing orders
+/// them, and an atomic of one proxy is not atomic for the other.
+[[nodiscard]] inline bool lack_one_proxy(const Accessor& a, const Accessor& b) {
+  return a.proxy != b.proxy && a.writes && b.writes && are_strong_in_scope(a, b);
+}
+
 /// Whether an access is strong towards every other one of which the same holds, whichever threads
 /// of the GPU execute them.
 [[nodiscard]] inline bool is_strong_for_all(const Accessor& accessor) {
-  return accessor.is_strong && accessor.scope >= MemoryScope::gpu &&
-         (!accessor.is_volatile || accessor.is_poll);
+  return accessor.is_strong && accessor.proxy == Proxy::generic &&
+         accessor.scope >= MemoryScope::gpu && (!accessor.is_volatile || accessor.is_poll);
 }
 
 /// Whether two accesses store the same value.
@@ -90,7 +110,7 @@ struct Accessor {
 [[nodiscard]] inline bool replaces(const Accessor& later, const Accessor& earlier) {
   if (earlier.writes && !later.writes) return false;
   if (earlier.is_early && !later.is_early) return false;
-  return !later.is_strong || earlier.is_strong;
+  return !later.is_strong || (earlier.is_strong && earlier.proxy == later.proxy);
 }
 
 /// Accessors by number.

@@ -229,7 +229,7 @@ void Detector::synchronise(const AccessEvent& event, uint32_t cta_rank, LaneMask
     if (!writes) continue;
     bool hands_on = releases;
     threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-      hands_on = hands_on || !group.fenced.empty();
+      hands_on = hands_on || !group.unordered().fenced.empty();
     });
     // What a later store overwrites can't be read any more.
     if (!reads && found != state_->variables.end()) found->second.clear();
@@ -252,8 +252,9 @@ void Detector::check_end(const Cta& cta) {
     const Origin origin{nullptr, static_cast<uint16_t>(cta.rank), static_cast<uint16_t>(warp),
                         kAllLanes};
     threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-      for (const View* const view :
-           {&group.view, &group.too_narrow, &group.relaxed, &group.seen, &group.seen_wide}) {
+      const Unordered& unordered = group.unordered();
+      for (const View* const view : {&group.view, &unordered.too_narrow, &unordered.relaxed,
+                                     &unordered.seen, &unordered.seen_wide}) {
         known.join(view->generic);
         known.join_chains(view->performed);
       }

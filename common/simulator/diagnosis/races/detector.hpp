@@ -148,11 +148,13 @@ class Detector final : public Observer {
                    const std::array<uint32_t, kWarpLanes>& offsets);
   /// Threads use an mbarrier: its init must come before.
   void use(Barrier& barrier, const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes);
-  /// Remembers an arrival on an mbarrier: what ends the object, or its CTA, has to come after it.
-  void note_arrival(Accessor accessor, Touch touch, uint16_t cta_rank, uint32_t offset_bytes);
-  /// The same of threads that arrive now, and of an operation.
-  void note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes);
-  /// See note_arrival(origin).
+  /// Remembers an arrival on an mbarrier, or a wait: what ends the object, or its CTA, has to come
+  /// after it.
+  void note_use(const char* unit, Accessor accessor, Touch touch, uint16_t cta_rank,
+                uint32_t offset_bytes);
+  /// The same of threads that arrive or wait now.
+  void note_use(const char* unit, const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes);
+  /// The same of an operation that arrives.
   void note_arrival(const Origin& origin, const Agent& agent, Proxy proxy, uint16_t cta_rank,
                     uint32_t offset_bytes);
   /// A CTA ends: accesses to its shared memory must come before.
@@ -160,7 +162,8 @@ class Detector final : public Observer {
   /// Nothing orders an access of another CTA, or of an operation, before the end of a CTA.
   void report_end(const Cta& cta, const Accessor& accessor, LaneMask lanes, uint64_t address,
                   uint32_t bytes);
-  /// Whether threads know that an arrival is through, in whatever way they were told of it.
+  /// Whether threads know that an arrival or a wait is through, in whatever way they were told of
+  /// it.
   [[nodiscard]] bool is_through(const Conflict& conflict, const Touch& touch);
   /// So must it for an operation that will arrive on it.
   void use(const CopySignal& signal, const Origin& origin, const View& start, const char* unit);

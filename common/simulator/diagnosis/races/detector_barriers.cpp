@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <string_view>
 #include <utility>
 
 #include "common/simulator/diagnosis/races/detector_state.hpp"
@@ -15,18 +16,20 @@ constexpr uint32_t kMbarrierBytes = 8;
 
 }  // namespace
 
-void Detector::note_arrival(Accessor accessor, Touch touch, uint16_t cta_rank,
-                            uint32_t offset_bytes) {
-  // Arrivals don't race with each other: all are atomic.
-  accessor.writes = accessor.is_strong = true;
+void Detector::note_use(const char* unit, Accessor accessor, Touch touch, uint16_t cta_rank,
+                        uint32_t offset_bytes) {
+  // Arrivals and waits don't race with each other: all are atomic.
+  accessor.writes = std::string_view(unit) == kArrivalUnit;
+  accessor.is_strong = true;
   accessor.scope = MemoryScope::sys;
-  accessor.unit = kArrivalUnit;
+  accessor.unit = unit;
   touch.number = accessors_.number(accessor);
   touch.accessor = &accessors_[touch.number];
   shared_[cta_rank].add_latest(offset_bytes, kMbarrierBytes, touch);
 }
 
-void Detector::note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes) {
+void Detector::note_use(const char* unit, const Origin& origin, uint16_t cta_rank,
+                        uint32_t offset_bytes) {
   Accessor accessor;
   accessor.instruction = origin.instruction;
   accessor.agent = threads_.warp_of(origin);
@@ -38,7 +41,7 @@ void Detector::note_arrival(const Origin& origin, uint16_t cta_rank, uint32_t of
   threads_.for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
     touch.lanes = lanes;
     touch.view = &group.view;
-    note_arrival(accessor, touch, cta_rank, offset_bytes);
+    note_use(unit, accessor, touch, cta_rank, offset_bytes);
   });
 }
 
@@ -54,7 +57,7 @@ void Detector::note_arrival(const Origin& origin, const Agent& agent, Proxy prox
   Touch touch;
   touch.clock = agent.clock;
   touch.view = agent.start.get();
-  note_arrival(accessor, touch, cta_rank, offset_bytes);
+  note_use(kArrivalUnit, accessor, touch, cta_rank, offset_bytes);
 }
 
 void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,
@@ -73,7 +76,7 @@ void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,
     all = false;
     // Production kernels let a .relaxed barrier alone come between the two.
     const bool is_relaxed =
-        (unknown & ~group.relaxed.generic.lanes_known(init.warp, init.clock)) == 0;
+        (unknown & ~group.unordered().relaxed.generic.lanes_known(init.warp, init.clock)) == 0;
     report(Missing::init_order, *init.accessor, init.lanes,
            *thread_touch(with_lanes(origin, lanes), true, kMbarrierUnit).accessor, lanes,
            mbarrier_name(cta_rank, offset_bytes), is_relaxed ? Weight::letter : Weight::fault,
@@ -135,7 +138,7 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
       if (barrier == nullptr) break;
       if (event.operation_id == kNoOperation) {
         use(*barrier, event.origin, rank, event.offset_bytes);
-        note_arrival(event.origin, rank, event.offset_bytes);
+        note_use(kArrivalUnit, event.origin, rank, event.offset_bytes);
         barrier->pending.release(threads_, event.origin,
                                  semantics_of(event.origin, MemoryOrder::release, MemoryScope::cta),
                                  tensor_order_);
@@ -159,6 +162,7 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
     case Operation::test:
       if (barrier == nullptr) break;
       use(*barrier, event.origin, rank, event.offset_bytes);
+      note_use(kWaitUnit, event.origin, rank, event.offset_bytes);
       if (event.done) pass(event.origin, rank, event.offset_bytes, event.waited_phase);
       break;
     case Operation::complete:

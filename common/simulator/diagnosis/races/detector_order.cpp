@@ -130,7 +130,7 @@ void Detector::on_order(const OrderEvent& event) {
       Barrier* const barrier = state.barrier(event.cta_rank, event.offset_bytes);
       if (barrier != nullptr) {
         use(*barrier, origin, event.cta_rank, event.offset_bytes);
-        note_arrival(origin, event.cta_rank, event.offset_bytes);
+        note_use(kArrivalUnit, origin, event.cta_rank, event.offset_bytes);
       }
       state.sent[event.id].release(threads_, origin,
                                    semantics_of(origin, MemoryOrder::release, MemoryScope::cta),

@@ -33,6 +33,7 @@ bool Detector::begins(const Accessor& accessor, Unit unit) const {
 Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) {
   const Accessor& earlier = accessors_[conflict.earlier.number()];
   const Accessor& later = *touch.accessor;
+  if (lack_one_proxy(earlier, later)) return Missing::one_proxy;
   const LaneMask earlier_lane = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
   const auto knows = [&](const VectorClock& clock) {
     return earlier.is_async
@@ -46,8 +47,8 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
   const Origin origin{later.instruction, later.cta_rank, later.warp,
                       conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
   threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-    too_narrow = too_narrow || knows(group.too_narrow.generic);
-    relaxed = relaxed || knows(group.relaxed.generic);
+    too_narrow = too_narrow || knows(group.unordered().too_narrow.generic);
+    relaxed = relaxed || knows(group.unordered().relaxed.generic);
   });
   if (allocates(earlier) || allocates(later)) return Missing::address_word;
   // The init comes after a use that found no object.
@@ -75,8 +76,8 @@ bool Detector::sees(const Conflict& conflict, const Touch& touch) {
                       conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
   bool is_seen = false;
   threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-    is_seen = is_seen || group.relaxed.generic.knows_lanes(earlier.agent, earlier_lane,
-                                                           conflict.earlier.clock);
+    is_seen = is_seen || group.unordered().relaxed.generic.knows_lanes(earlier.agent, earlier_lane,
+                                                                       conflict.earlier.clock);
   });
   return is_seen;
 }
@@ -87,7 +88,8 @@ Weight Detector::weight_of(Missing missing, const Accessor& earlier, const Acces
   // is a fault there too.
   const bool exchanges = earlier.is_volatile && later.is_volatile &&
                          missing != Missing::release_acquire && missing != Missing::wider_scope;
-  if (missing == Missing::address_word || exchanges) return Weight::isa_only;
+  if (missing == Missing::address_word || missing == Missing::one_proxy || exchanges)
+    return Weight::isa_only;
   // Proven kernels let the async proxy overwrite what threads have read, ordered by a barrier
   // alone.
   if (missing == Missing::proxy_fence && !earlier.writes) return Weight::letter;
@@ -111,8 +113,9 @@ bool Detector::is_through(const Conflict& conflict, const Touch& touch) {
   const Origin origin{touch.accessor->instruction, touch.accessor->cta_rank, touch.accessor->warp,
                       conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
   threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-    for (const View* const view :
-         {&group.view, &group.too_narrow, &group.relaxed, &group.seen, &group.seen_wide})
+    const Unordered& unordered = group.unordered();
+    for (const View* const view : {&group.view, &unordered.too_narrow, &unordered.relaxed,
+                                   &unordered.seen, &unordered.seen_wide})
       is_known = is_known || knows(*view);
   });
   return is_known;
@@ -149,13 +152,20 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
       state_->barrier(static_cast<uint16_t>(cta_rank),
                       static_cast<uint32_t>(conflict.address) & ~(sizeof(uint64_t) - 1)) != nullptr)
     return;
-  const bool is_arrival = std::string_view(earlier.unit) == kArrivalUnit;
-  if (is_arrival && is_through(conflict, touch)) return;
+  const bool is_wait = std::string_view(earlier.unit) == kWaitUnit;
+  const bool is_use = is_wait || std::string_view(earlier.unit) == kArrivalUnit;
+  if (is_use && is_through(conflict, touch)) return;
   const bool exchanges_volatile = earlier.is_volatile && touch.accessor->is_volatile;
   // Writes that strong reads have seen precede the thread's later accesses to volatile data.
   if (exchanges_volatile && sees(conflict, touch)) return;
-  const Missing missing = is_arrival ? Missing::barrier_end : missing_between(conflict, touch);
+  const Missing missing = is_use ? Missing::barrier_end : missing_between(conflict, touch);
   std::string edge, fix;
+  if (is_wait) {
+    edge = "nothing shows that the wait has returned";
+    fix =
+        "put a barrier that the waiting threads reach after {first} (or an arrival of theirs that "
+        "is waited for) before {second}";
+  }
   if (missing == Missing::release_acquire && !earlier.is_async &&
       state_->cp_async_arrivers.contains(earlier.agent)) {
     edge = "cp.async.mbarrier.arrive hands on its thread's copies, but not its stores";

@@ -19,8 +19,9 @@ namespace bw::sim::races {
 /// What reports call an instruction that uses an mbarrier.
 inline constexpr const char* kMbarrierUnit = "mbarrier operation";
 
-/// What reports call an arrival on an mbarrier.
+/// What reports call an arrival on an mbarrier, and a wait for one of its phases.
 inline constexpr const char* kArrivalUnit = "arrival";
+inline constexpr const char* kWaitUnit = "wait";
 
 /// What a cp.async.mbarrier.arrive hands on: its thread's copies. The thread's other accesses and
 /// its order are kept for reports.

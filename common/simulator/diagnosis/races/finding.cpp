@@ -119,6 +119,11 @@ constexpr Kind kKinds[] = {
      kNonCoherentLoadSection,
      "read it by a plain ld.global in {second} (in CUDA C++: not through __ldg or a const "
      "__restrict__ pointer)"},
+    {Missing::one_proxy, "both are strong, but by different proxies, and nothing orders them",
+     "strong operations are atomic, and have one order, only if one proxy performs them",
+     "Morally strong operations",
+     "use one proxy for both (atomics of threads, or bulk reductions), or order {first} before "
+     "{second}, with a proxy fence between them"},
 };
 
 const Kind& kind_of(Missing missing) {
@@ -139,6 +144,7 @@ FaultCode code_of(Missing missing) {
     case Missing::cluster_order:
       return FaultCode::race_cluster;
     case Missing::proxy_fence:
+    case Missing::one_proxy:
       return FaultCode::race_proxy;
     case Missing::completion:
       return FaultCode::race_not_awaited;

@@ -39,6 +39,7 @@ enum class Missing : uint8_t {
   cta_end,          ///< an access to a CTA's shared memory and the end of the CTA
   barrier_end,      ///< an arrival on an mbarrier, and the end of the object
   coherence,        ///< a .nc load of what the grid writes
+  one_proxy,        ///< both are strong, but by different proxies
 };
 
 /// How much a race weighs, at each level of BW_SIM_STRICTNESS.

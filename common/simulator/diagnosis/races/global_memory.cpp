@@ -52,19 +52,14 @@ ThreadOrder& GlobalRaces::thread(const Origin& origin, int lane) {
   return threads_[detector_.threads().warp_of(origin) * kWarpLanes + static_cast<uint32_t>(lane)];
 }
 
-const View& GlobalRaces::at_home(const Released& released) {
-  if (released.from.cluster == cluster_index_) return *released.view;
-  constexpr size_t kMostKept = 64;
-  if (translated_.size() > kMostKept) translated_.clear();
-  Translated& known = translated_[released.view.get()];
-  if (known.original == nullptr) {
-    known.original = released.view;
-    known.view = released.from.cluster == kManyClusters
-                     ? *released.view
-                     : released.view->as_foreign(released.from.cluster);
-    known.view.take_home(cluster_index_);
-  }
-  return known.view;
+void GlobalRaces::acquire(const Origin& origin, const Released& one) {
+  detector_.threads().change_groups(
+      origin, [&](LaneGroup& group) { one.tell(group.view, cluster_index_); });
+}
+
+void GlobalRaces::see(const Origin& origin, const Released& one, View Unordered::*as) {
+  detector_.threads().change_groups(
+      origin, [&](LaneGroup& group) { one.tell(group.own_unordered().*as, cluster_index_); });
 }
 
 GlobalRaces::Strength GlobalRaces::strength_of(const AccessEvent& event) const {
@@ -215,21 +210,19 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
         // A thread that polls finds the same again and again.
         ThreadOrder& own = thread(origin, lane);
         if (meets && acquires) {
-          if (!own.has_acquired(location, one)) threads.acquire(origin, at_home(one));
+          if (!own.has_acquired(location, one)) acquire(origin, one);
           continue;
         }
         if (!strength.acquires && !own.keep(location, one, state->stores, strength.scope)) continue;
-        const View& view = at_home(one);
-        threads.change_groups(origin, [&](LaneGroup& group) {
-          (meets ? group.relaxed : group.too_narrow).join(view);
-        });
+        see(origin, one, meets ? &Unordered::relaxed : &Unordered::too_narrow);
       }
       if (const Unreleased& last = state->unreleased; last.lanes != 0)
         threads.change_groups(origin, [&](LaneGroup& group) {
+          Unordered& seen = group.own_unordered();
           if (last.cluster == cluster_index_)
-            group.relaxed.generic.learn_lanes(last.warp, last.lanes, last.clock);
+            seen.relaxed.generic.learn_lanes(last.warp, last.lanes, last.clock);
           else
-            group.unfenced.learn_foreign_lanes(last.cluster, last.warp, last.lanes, last.clock);
+            seen.unfenced.learn_foreign_lanes(last.cluster, last.warp, last.lanes, last.clock);
         });
     }
     if (!writes) continue;
@@ -272,10 +265,9 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
       if (found == threads_.end()) continue;
       found->second.acquire_fence(self, scope, [&](Location, const Released& one, bool meets) {
         if (meets)
-          threads.acquire(origin, at_home(one));
+          acquire(origin, one);
         else
-          threads.change_groups(origin,
-                                [&](LaneGroup& group) { group.too_narrow.join(at_home(one)); });
+          see(origin, one, &Unordered::too_narrow);
       });
     }
   }
@@ -298,7 +290,7 @@ SharedView GlobalRaces::synchronise_fence_sc(const Origin& origin, const ThreadP
   Threads& threads = detector_.threads();
   if (const LocationState* const state = shadow_->locations.read(kOrder))
     for (const Released& one : state->released)
-      if (scopes_meet(self, scope, one.from, one.scope)) threads.acquire(origin, at_home(one));
+      if (scopes_meet(self, scope, one.from, one.scope)) acquire(origin, one);
   const Released handed_on{self, scope, threads.snapshot(origin)};
   shadow_->locations.write(kOrder, /*is_atomic=*/true, {&handed_on, 1}, {});
   return handed_on.view;

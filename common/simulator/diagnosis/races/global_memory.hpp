@@ -62,8 +62,10 @@ class GlobalRaces final : public Observer {
     return {cluster_index_, origin.cta_rank};
   }
   [[nodiscard]] ThreadOrder& thread(const Origin& origin, int lane);
-  /// What a thread, possibly of another cluster, has handed on, in this cluster's numbers.
-  [[nodiscard]] const View& at_home(const Released& released);
+  /// The lanes learn what was handed on.
+  void acquire(const Origin& origin, const Released& one);
+  /// They see it without an order.
+  void see(const Origin& origin, const Released& one, View Unordered::*as);
   /// The lanes that touch bytes (a mask) of a block.
   [[nodiscard]] static LaneMask lanes_at(const ShadowEntry& entry, uint32_t bytes);
   [[nodiscard]] Accessor accessor_of(const Origin& origin) const;
@@ -96,11 +98,6 @@ class GlobalRaces final : public Observer {
   std::unordered_map<uint32_t, OwnAtomics> own_atomics_;  ///< by warp and lane
   Polls polls_;
   StoredValues stored_values_;
-  struct Translated {
-    SharedView original;  ///< keeps its address from being used again
-    View view;
-  };
-  std::unordered_map<const View*, Translated> translated_;  ///< see at_home
   struct Numbered {
     const Instruction* instruction = nullptr;
     uint32_t agent = 0;

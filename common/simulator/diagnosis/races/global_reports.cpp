@@ -24,7 +24,9 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
                                  earlier.is_async, earlier.agent, conflict.earlier.clock)) == 0;
   };
   const auto knows = [&](const View& view) { return clock_knows(view.generic); };
-  const bool both_strong = earlier.is_strong && later.is_strong;
+  const bool by_one_proxy = earlier.proxy == later.proxy;
+  const bool lacks_proxy = lack_one_proxy(earlier, later);
+  const bool both_strong = earlier.is_strong && later.is_strong && by_one_proxy;
   bool lacks_reader_fence = false;
   if (group != nullptr && conflict.lane >= 0) {
     const auto order =
@@ -34,11 +36,11 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
       order->second.acquire_fence({cluster_index_, later.cta_rank}, MemoryScope::sys,
                                   [&](Location location, const Released& one, bool meets) {
                                     if (!meets) return;
-                                    loose.join(at_home(one));
+                                    one.tell(loose, cluster_index_);
                                     if (location == Location::global(conflict.address))
-                                      of_location.join(at_home(one));
+                                      one.tell(of_location, cluster_index_);
                                   });
-    lacks_reader_fence = knows(loose);
+    lacks_reader_fence = !lacks_proxy && knows(loose);
     // Strong accesses of one location have one order. What a strong read has seen comes before what
     // the thread does to the location afterwards, with or without a fence.
     const bool reads_only = !later.writes;
@@ -59,7 +61,8 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
                                          : own_atomics_.find(later.agent * kWarpLanes +
                                                              static_cast<uint32_t>(conflict.lane));
       own != own_atomics_.end() && !later.is_async && group != nullptr && earlier.is_strong &&
-      earlier.writes && !earlier.is_volatile && own->second.contains(conflict.address))
+      by_one_proxy && earlier.writes && !earlier.is_volatile &&
+      own->second.contains(conflict.address))
     return;
   Missing missing = Missing::global_order;
   const bool is_incoherent = later.is_noncoherent && earlier.writes;
@@ -67,6 +70,8 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
                          earlier.cluster == later.cluster;
   if (is_incoherent)
     missing = Missing::coherence;
+  else if (lacks_proxy)
+    missing = Missing::one_proxy;
   else if (later.proxy == Proxy::tensormap || earlier.proxy == Proxy::tensormap)
     missing = Missing::tensor_map;
   else if (earlier.proxy == Proxy::generic && later.proxy != Proxy::generic && knows(*touch.view))
@@ -76,11 +81,10 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   else if (same_warp)  // The first cause that fits counts. NOLINTNEXTLINE(bugprone-branch-clone)
     missing = Missing::warp_order;
   else if ((both_strong && !later.is_volatile && !earlier.is_volatile) ||
-           (group != nullptr && knows(group->too_narrow)))
+           (group != nullptr && knows(group->unordered().too_narrow)))
     missing = Missing::wider_scope;
-  else if (lacks_reader_fence)
-    missing = Missing::release_acquire;
-  else if (group != nullptr && (knows(group->relaxed) || clock_knows(group->unfenced)))
+  else if (lacks_reader_fence || (group != nullptr && (knows(group->unordered().relaxed) ||
+                                                       clock_knows(group->unordered().unfenced))))
     missing = Missing::release_acquire;
   else if (!earlier.is_async && touch.view != nullptr &&
            touch.view->generic.known(earlier.cluster != cluster_index_, earlier.cluster,
@@ -107,9 +111,10 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   // is a fault there too.
   const bool exchanges = both_strong && (earlier.is_volatile || later.is_volatile) &&
                          missing != Missing::release_acquire && missing != Missing::wider_scope;
-  const Weight weight = store_same_value(earlier, later)  ? Weight::same_value
-                        : exchanges || lacks_reader_fence ? Weight::isa_only
-                                                          : Weight::fault;
+  const bool is_isa_only = exchanges || lacks_reader_fence || lacks_proxy;
+  const Weight weight = store_same_value(earlier, later) ? Weight::same_value
+                        : is_isa_only                    ? Weight::isa_only
+                                                         : Weight::fault;
   if (lacks_reader_fence)
     fix = "put __threadfence() after the atomic or load that read the flag, before {second}";
   detector_.add_finding(missing, weight, earlier.instruction, later.instruction, [&] {

@@ -51,21 +51,26 @@ void Handover::acquire(Threads& threads, const Origin& origin, Semantics semanti
                        TensorOrder* tensor) const {
   const bool is_wide = semantics.scope > MemoryScope::cta;
   threads.change_groups(origin, [&](LaneGroup& group) {
-    View& own = semantics.is_relaxed() ? group.seen : group.view;
-    View& others = semantics.is_relaxed() ? group.seen_wide : group.view;
+    const auto learn = [&](View Unordered::*seen, const View& view) {
+      if (semantics.is_relaxed())
+        group.keep(seen, view);
+      else
+        group.view.join(view);
+    };
     for (const auto& [rank, view] : by_cta_) {
       if (rank == origin.cta_rank) {
-        own.join(view);
-        if (semantics.is_relaxed()) group.relaxed.join(view);
+        learn(&Unordered::seen, view);
+        if (semantics.is_relaxed()) group.keep(&Unordered::relaxed, view);
       } else {
-        group.too_narrow.join(view);  // as far as it is not in what others have released widely
+        // As far as it is not in what others have released widely.
+        group.keep(&Unordered::too_narrow, view);
       }
     }
     if (is_wide) {
-      others.join(wide_);
-      if (semantics.is_relaxed()) group.relaxed.join(wide_);
+      learn(&Unordered::seen_wide, wide_);
+      if (semantics.is_relaxed()) group.keep(&Unordered::relaxed, wide_);
     }
-    own.join(completed_);
+    learn(&Unordered::seen, completed_);
     // The operations are known to be over, whatever the order and the scope.
     VectorClock& performed = group.view.performed;
     const auto join_performed = [&](const View& view) {
@@ -76,7 +81,7 @@ void Handover::acquire(Threads& threads, const Origin& origin, Semantics semanti
       if (rank != origin.cta_rank || semantics.is_relaxed()) join_performed(view);
     join_performed(relaxed_);
     if (semantics.is_relaxed()) join_performed(completed_);
-    group.relaxed.join(relaxed_);
+    group.keep(&Unordered::relaxed, relaxed_);
   });
   if (tensor != nullptr) tensor->acquired(origin, tensor_);
 }

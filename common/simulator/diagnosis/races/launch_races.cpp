@@ -110,10 +110,13 @@ void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& sh
     const Accessor& accessor = *touch.accessor;
     all_.bytes.check_and_add_block(address, bytes, touch, [&](const Conflict& conflict) {
       const Accessor& earlier = all_.accessors[conflict.earlier.number()];
-      const Missing missing =
-          earlier.is_strong && accessor.is_strong ? Missing::wider_scope : Missing::global_order;
-      const Weight weight =
-          store_same_value(earlier, accessor) ? Weight::same_value : Weight::fault;
+      const bool lacks_proxy = lack_one_proxy(earlier, accessor);
+      const Missing missing = lacks_proxy                               ? Missing::one_proxy
+                              : earlier.is_strong && accessor.is_strong ? Missing::wider_scope
+                                                                        : Missing::global_order;
+      const Weight weight = store_same_value(earlier, accessor) ? Weight::same_value
+                            : lacks_proxy                       ? Weight::isa_only
+                                                                : Weight::fault;
       findings_.add(missing, weight, earlier.instruction, accessor.instruction, [&] {
         Finding finding;
         finding.missing = missing;
@@ -243,11 +246,15 @@ void DeviceRaces::lay_kernel(const Ended& ended, Findings& findings) {
       const bool in_order = operation.in_order.knows_chain(earlier.agent, conflict.earlier.clock);
       const bool would_wait =
           is_early && before.generic.knows_chain(earlier.agent, conflict.earlier.clock);
-      const Missing missing =
-          would_wait || in_order ? Missing::previous_grid : Missing::launch_order;
-      findings.add(missing, Weight::fault, earlier.instruction, accessor.instruction, [&] {
+      const bool lacks_proxy = lack_one_proxy(earlier, accessor);
+      const Missing missing = lacks_proxy              ? Missing::one_proxy
+                              : would_wait || in_order ? Missing::previous_grid
+                                                       : Missing::launch_order;
+      const Weight weight = lacks_proxy ? Weight::isa_only : Weight::fault;
+      findings.add(missing, weight, earlier.instruction, accessor.instruction, [&] {
         Finding finding;
         finding.missing = missing;
+        finding.weight = weight;
         finding.earlier = side_of(earlier);
         finding.later = side_of(accessor);
         finding.memory = memory_text(memory_, conflict.address, conflict.bytes);

@@ -26,14 +26,6 @@ void LocationTable::write(Location location, bool is_atomic, std::span<const Rel
   for (const Released& one : released) add(state, one);
 }
 
-const View& LocationTable::as_foreign(const Released& one) {
-  constexpr size_t kMostKept = 512;
-  if (translated_.size() > kMostKept) translated_.clear();
-  Translated& known = translated_[one.view.get()];
-  if (known.original == nullptr) known = {one.view, one.view->as_foreign(one.from.cluster)};
-  return known.view;
-}
-
 void LocationTable::add(LocationState& state, const Released& one) {
   const auto of_party = [&](const ThreadPosition& party) {
     return std::find_if(state.released.begin(), state.released.end(), [&](const Released& other) {
@@ -43,14 +35,14 @@ void LocationTable::add(LocationState& state, const Released& one) {
   constexpr ThreadPosition kMany{kManyClusters, 0};
   const bool is_wide = one.scope >= MemoryScope::gpu;
   if (const auto many = of_party(kMany); is_wide && many != state.released.end()) {
-    if (many->view->holds(*one.view, one.from.cluster)) return;
     // A view that no thread has found yet can change.
-    auto view = many->view.use_count() == 1 ? std::const_pointer_cast<View>(many->view)
-                                            : std::make_shared<View>(*many->view);
-    if (one.view->holds_foreign(*view))
-      view->join(as_foreign(one));
-    else
-      view->join_foreign(*one.view, one.from.cluster);
+    if (many->view.use_count() == 1) {
+      one.tell(const_cast<View&>(*many->view), kManyClusters);
+      return;
+    }
+    auto view = std::make_shared<View>(*many->view);
+    one.tell(*view, kManyClusters);
+    if (*view == *many->view) return;
     many->view = std::move(view);
     return;
   }
@@ -64,7 +56,7 @@ void LocationTable::add(LocationState& state, const Released& one) {
   View all;
   std::erase_if(state.released, [&](const Released& other) {
     if (other.scope != one.scope) return false;
-    all.join(as_foreign(other));
+    other.tell(all, kManyClusters);
     return true;
   });
   state.released.push_back({kMany, one.scope, std::make_shared<View>(std::move(all))});

@@ -37,8 +37,8 @@ struct ThreadPosition {
   return a_scope >= needed && b_scope >= needed;
 }
 
-/// Instead of a cluster's index: many threads of several clusters, whose view is in the numbers in
-/// which each cluster is foreign (View::as_foreign).
+/// Instead of a cluster's index: many threads of several clusters, each of which is foreign to
+/// their view.
 inline constexpr uint64_t kManyClusters = ~uint64_t{0};
 
 /// What a thread has handed on by a strong write.
@@ -46,6 +46,25 @@ struct Released {
   ThreadPosition from{};                         ///< who
   MemoryScope scope = MemoryScope::unspecified;  ///< how far it reaches
   SharedView view;                               ///< what they knew, in their cluster's numbers
+  /// The same as other clusters see it, and the view that this was made of: for several readers.
+  mutable SharedView abroad{}, abroad_of{};
+
+  /// What they knew becomes known to a thread of the cluster `home`.
+  void tell(View& known, uint64_t home) const {
+    if (from.cluster == home) return known.join(*view);
+    if (from.cluster == kManyClusters) {
+      known.join_foreign(*view);
+    } else {
+      if (abroad_of != view) {
+        auto made = std::make_shared<View>();
+        made->join_foreign(*view, from.cluster);
+        abroad = std::move(made);
+        abroad_of = view;
+      }
+      known.join_foreign(*abroad);
+    }
+    known.take_home(home);
+  }
 };
 
 /// Which location: a device address, or a place in a CTA's shared memory.
@@ -100,16 +119,8 @@ class LocationTable {
 
  private:
   /// Adds what a CTA hands on to what others have.
-  void add(LocationState& state, const Released& one);
-  /// What a CTA hands on in the numbers of other clusters: once for all locations, so that these
-  /// share tables of foreign clocks.
-  [[nodiscard]] const View& as_foreign(const Released& one);
+  static void add(LocationState& state, const Released& one);
 
-  struct Translated {
-    SharedView original;  ///< keeps its address from being used again
-    View view;
-  };
-  std::unordered_map<const View*, Translated> translated_;  ///< see as_foreign
   std::unordered_map<uint64_t, LocationState> states_;
 };
 

@@ -226,8 +226,9 @@ class ByteShadow {
   static bool meet(const ShadowEntry& entry, const Accessor& earlier, uint64_t index,
                    const Touch& touch, LanePattern pattern, uint32_t common, Found&& found) {
     const Accessor& later = *touch.accessor;
-    const bool may_conflict =
-        (later.writes || earlier.writes) && !are_morally_strong(earlier, later);
+    const bool may_conflict = (later.writes || earlier.writes) &&
+                              !are_morally_strong(earlier, later) &&
+                              !are_seen_across_proxies(earlier, later);
     const bool may_replace = adds && replaces(later, earlier);
     if (!may_conflict && !may_replace) return false;
     Conflict conflict;

@@ -10,6 +10,15 @@ constexpr size_t kMostCandidates = 64;
 
 }  // namespace
 
+void Unordered::join(const Unordered& other) {
+  fenced.join(other.fenced);
+  seen.join(other.seen);
+  seen_wide.join(other.seen_wide);
+  too_narrow.join(other.too_narrow);
+  relaxed.join(other.relaxed);
+  unfenced.join(other.unfenced);
+}
+
 Threads::Threads(uint32_t ctas, uint32_t warps_per_cta)
     : warps_per_cta_(warps_per_cta), warps_(size_t{ctas} * warps_per_cta) {
   for (WarpState& warp : warps_) {
@@ -64,7 +73,7 @@ MemoryScope Threads::release_fenced(const Origin& origin, View& into) {
   MemoryScope scope = MemoryScope::sys;
   for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
     scope = std::min(scope, group.fenced_scope);
-    into.join(group.fenced);
+    into.join(group.unordered().fenced);
     // A fence for mbarrier.init counts for the whole cluster.
     if (group.own_inits != 0) into.inits.learn_lanes(warp_of(origin), lanes, group.own_inits);
     into.inits.join(group.view.inits);
@@ -108,13 +117,8 @@ void Threads::replace(const Origin& origin, const View& view) {
     first->own_async_global = std::min(first->own_async_global, group.own_async_global);
     first->own_async_reads = std::min(first->own_async_reads, group.own_async_reads);
     first->own_inits = std::min(first->own_inits, group.own_inits);
-    first->fenced.join(group.fenced);
     first->fenced_scope = std::max(first->fenced_scope, group.fenced_scope);
-    first->seen.join(group.seen);
-    first->seen_wide.join(group.seen_wide);
-    first->too_narrow.join(group.too_narrow);
-    first->relaxed.join(group.relaxed);
-    first->unfenced.join(group.unfenced);
+    first->keep_all_of(group);
     group.lanes = 0;
   }
   std::erase_if(warp.groups, [](const LaneGroup& group) { return group.lanes == 0; });
@@ -124,11 +128,15 @@ void Threads::fence(const Origin& origin, MemoryOrder order, MemoryScope scope) 
   WarpState& warp = warps_[warp_of(origin)];
   change_groups(origin, [&](LaneGroup& group) {
     if (order != MemoryOrder::release) {
-      group.view.join(group.seen);
-      (scope > MemoryScope::cta ? group.view : group.too_narrow).join(group.seen_wide);
+      const Unordered& unordered = group.unordered();
+      group.view.join(unordered.seen);
+      if (scope > MemoryScope::cta)
+        group.view.join(unordered.seen_wide);
+      else
+        group.keep(&Unordered::too_narrow, View(unordered.seen_wide));
     }
     if (order == MemoryOrder::acquire) return;
-    add(group, group.lanes, warp_of(origin), warp.now, group.fenced);
+    add(group, group.lanes, warp_of(origin), warp.now, group.own_unordered().fenced);
     group.fenced_scope = std::max(group.fenced_scope, scope);
   });
   ++warp.now;

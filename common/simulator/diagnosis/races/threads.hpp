@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -39,6 +40,24 @@ struct Agent {
 /// Which memory a proxy fence is about.
 enum class ProxyFence : uint8_t { all, shared, global };
 
+/// What lanes have seen that no order makes known to them, and what their relaxed operations hand
+/// on.
+struct Unordered {
+  // Relaxed operations hand on, and take in, only what fences say.
+  View fenced;     ///< what a relaxed operation hands on
+  View seen;       ///< what a later fence acquires, of its own CTA
+  View seen_wide;  ///< the same of other CTAs: a fence with a scope that contains them takes it in
+  // Why a thread is not ordered after something that was handed on, for reports.
+  View too_narrow;  ///< the scope of one of the two instructions was too narrow
+  View relaxed;     ///< one of the two instructions was relaxed
+  /// The same of strong writes by other clusters, as far as no fence came before them. Apart from
+  /// `relaxed`, whose clocks many threads share.
+  VectorClock unfenced;
+
+  /// Everything that `other` holds.
+  void join(const Unordered& other);
+};
+
 /// Lanes of a warp that know the same.
 struct LaneGroup {
   LaneMask lanes = 0;  ///< a set of lanes
@@ -47,17 +66,35 @@ struct LaneGroup {
   Clock own_async_global = 0;  ///< the same for global memory
   Clock own_async_reads = 0;   ///< the same for reads of shared memory alone
   Clock own_inits = 0;  ///< each lane's own mbarrier.init up to here are fenced for all threads
-  // Relaxed operations hand on, and take in, only what fences say.
-  View fenced;                                          ///< what a relaxed operation hands on
-  MemoryScope fenced_scope = MemoryScope::unspecified;  ///< of that fence
-  View seen;       ///< what a later fence acquires, of its own CTA
-  View seen_wide;  ///< the same of other CTAs: a fence with a scope that contains them takes it in
-  // Why a thread is not ordered after something that was handed on, for reports.
-  View too_narrow;  ///< the scope of one of the two instructions was too narrow
-  View relaxed;     ///< one of the two instructions was relaxed
-  /// The same of strong writes by other clusters, as far as no fence came before them. Apart from
-  /// `relaxed`, whose table many threads share.
-  VectorClock unfenced;
+  MemoryScope fenced_scope = MemoryScope::unspecified;  ///< of the fence of Unordered::fenced
+
+  /// What is not ordered.
+  [[nodiscard]] const Unordered& unordered() const {
+    static const Unordered kNone;
+    return unordered_ == nullptr ? kNone : *unordered_;
+  }
+  /// The same for a change.
+  [[nodiscard]] Unordered& own_unordered() {
+    if (unordered_ == nullptr)
+      unordered_ = std::make_shared<Unordered>();
+    else if (unordered_.use_count() != 1)
+      unordered_ = std::make_shared<Unordered>(*unordered_);
+    return *unordered_;
+  }
+  /// Adds to a part of it.
+  void keep(View Unordered::*part, const View& seen) {
+    if (!seen.empty()) (own_unordered().*part).join(seen);
+  }
+  /// Adds all that another group keeps.
+  void keep_all_of(const LaneGroup& other) {
+    if (unordered_ == nullptr)
+      unordered_ = other.unordered_;
+    else if (other.unordered_ != nullptr && other.unordered_ != unordered_)
+      own_unordered().join(*other.unordered_);
+  }
+
+ private:
+  std::shared_ptr<Unordered> unordered_;  ///< copies share it until one is changed; null: nothing
 };
 
 /// All threads of one cluster.

@@ -394,11 +394,12 @@ constexpr InstructionForm copy_row(std::string_view modifiers, BindFunction bind
           .memory = Memory::copy};
 }
 
-constexpr InstructionForm reduction_row(std::string_view modifiers) {
+constexpr InstructionForm reduction_row(std::string_view modifiers, BindFunction bind,
+                                        Effect effect) {
   return {.base = "cp.reduce.async.bulk",
           .modifiers = modifiers,
-          .bind = bind_bulk_store<true>,
-          .effect = Effect::grid,
+          .bind = bind,
+          .effect = effect,
           .cycles = costs::kTmaIssue,
           .section = "cp.reduce.async.bulk",
           .destinations = 0,
@@ -432,20 +433,15 @@ constexpr InstructionForm kBulkCopyRows[] = {
              bind_bulk_store<false>),
     reduction_row("relaxed scope=cta|cluster|gpu|sys global shared::cta bulk_group "
                   "[L2::cache_hint] op=and|or|xor|add|inc|dec|min|max [noftz] "
-                  "type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64"),
-    {.base = "cp.reduce.async.bulk",
-     .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
+                  "type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
+                  bind_bulk_store<true>, Effect::grid),
+    reduction_row("dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
                   "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
-     .bind = bind_bulk_load<copy_between_ctas, true>,
-     .effect = Effect::cluster,
-     .cycles = costs::kTmaIssue,
-     .section = "cp.reduce.async.bulk",
-     .destinations = 0,
-     .unit = Unit::bulk_copy,
-     .memory = Memory::update},
+                  bind_bulk_load<copy_between_ctas, true>, Effect::cluster),
     reduction_row("global shared::cta bulk_group [L2::cache_hint] "
                   "op=and|or|xor|add|inc|dec|min|max [noftz] "
-                  "type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64"),
+                  "type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
+                  bind_bulk_store<true>, Effect::grid),
     {.base = "cp.async.bulk.prefetch",
      .modifiers = "L2 global [L2::cache_hint]",
      .bind = bind_bulk_prefetch,

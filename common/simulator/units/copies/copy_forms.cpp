@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -200,6 +201,38 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
   load.offset_bytes = data.offset_bytes;
   load.shared_bytes = shared_bytes;
   return data.offset_bytes;
+}
+
+TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
+                   const AddressOperand& operand) {
+  const uint64_t address = operand.of(strand, instruction, lane);
+  const AddressSpace space = space_of_generic(address);
+  if (space != AddressSpace::global)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::tensor_map_address,
+         .what = "the tensor map's address is not in parameter, constant or global memory",
+         .rule = "tensorMap is a generic address in .param, .const or .global",
+         .fix = "pass the map as a __grid_constant__ const CUtensorMap parameter, not as a local "
+                "copy"});
+  const std::byte* const bytes =
+      resolve({strand, instruction, lane_bit(lane)}, AddressSpace::generic, address,
+              kTensorMapBytes, kTensorMapAlignmentBytes, Access::read);
+  const std::optional<TensorMap> map = decode_tensor_map(bytes);
+  if (!map)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::tensor_map_invalid,
+         .what = "the 128 bytes at the tensor map's address aren't a tensor map",
+         .rule = "tensorMap names an object that an encoding function has written",
+         .fix =
+             "encode the map on the host, check the result, and pass it to the kernel unchanged"});
+  if (const std::string problem = tensor_map_problem(bytes); !problem.empty())
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::tensor_map_replaced,
+         .what = "tensormap.replace has made an invalid map: " + problem,
+         .rule = "a tensor map meets the conditions of its encoding function",
+         .fix = "replace all fields that depend on each other before the map is used",
+         .section = "tensormap.replace"});
+  return *map;
 }
 
 }  // namespace bw::sim

@@ -11,6 +11,7 @@
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/units/copies/element_reduction.hpp"
+#include "common/simulator/units/copies/tensor_map.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
 
 namespace bw::sim {
@@ -132,5 +133,10 @@ void issue_each_operands(Strand& strand, const Instruction& instruction, LaneMas
     rest &= ~lanes;
   }
 }
+
+/// The tensor map at an operand's address. An address in shared or local memory, bytes that no
+/// encoding function wrote and a map that tensormap.replace made invalid are faults of the lane.
+TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
+                   const AddressOperand& operand);
 
 }  // namespace bw::sim

@@ -1,5 +1,5 @@
 /// \file
-/// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the prefetches that take tensor maps.
+/// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and cp.async.bulk.prefetch.tensor.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -46,38 +46,6 @@ struct TensorForm {
 
 const TensorForm& form_of(const Instruction& instruction) {
   return *static_cast<const TensorForm*>(instruction.detail);
-}
-
-TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
-                   const AddressOperand& operand) {
-  const uint64_t address = operand.of(strand, instruction, lane);
-  const AddressSpace space = space_of_generic(address);
-  if (space != AddressSpace::global)
-    Site{strand, instruction, lane_bit(lane)}.fault(
-        {.code = FaultCode::tensor_map_address,
-         .what = "the tensor map's address is not in parameter, constant or global memory",
-         .rule = "tensorMap is a generic address in .param, .const or .global",
-         .fix = "pass the map as a __grid_constant__ const CUtensorMap parameter, not as a local "
-                "copy"});
-  const std::byte* const bytes =
-      resolve({strand, instruction, lane_bit(lane)}, AddressSpace::generic, address,
-              kTensorMapBytes, kTensorMapAlignmentBytes, Access::read);
-  const std::optional<TensorMap> map = decode_tensor_map(bytes);
-  if (!map)
-    Site{strand, instruction, lane_bit(lane)}.fault(
-        {.code = FaultCode::tensor_map_invalid,
-         .what = "the 128 bytes at the tensor map's address aren't a tensor map",
-         .rule = "tensorMap names an object that an encoding function has written",
-         .fix =
-             "encode the map on the host, check the result, and pass it to the kernel unchanged"});
-  if (const std::string problem = tensor_map_problem(bytes); !problem.empty())
-    Site{strand, instruction, lane_bit(lane)}.fault(
-        {.code = FaultCode::tensor_map_replaced,
-         .what = "tensormap.replace has made an invalid map: " + problem,
-         .rule = "a tensor map meets the conditions of its encoding function",
-         .fix = "replace all fields that depend on each other before the map is used",
-         .section = "tensormap.replace"});
-  return *map;
 }
 
 /// What the map and the instruction must agree on.
@@ -416,16 +384,6 @@ Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask ac
   return Flow::next;
 }
 
-Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const AddressOperand operand{0, instruction.immediate};
-  issue_each_operands(strand, instruction, active, /*is_by_lane=*/false, [&](LaneMask lanes) {
-    const int lane = lowest_lane(lanes);
-    (void)read_map(strand, instruction, lane, operand);
-    (void)strand.cta->clock->wait_for_map(operand.of(strand, instruction, lane), strand.time);
-  });
-  return Flow::next;
-}
-
 // Binding.
 
 /// `[map, {coordinates}]`, the dimension and the mode.
@@ -528,17 +486,6 @@ void bind_prefetch(Binder& b) {
   b.out.execute = prefetch_tensor;
 }
 
-void bind_prefetch_map(Binder& b) {
-  b.expect_count(1, 1);
-  b.address(b.ptx_operand(0));
-  b.out.execute = prefetch_map;
-}
-
-/// A uniform address of 64 bits, and the prefetch.
-Cost prefetch_map_cost(const Modifiers&, const ptx::Instruction&) {
-  return {.pipe = Pipe::load_store, .instructions = 3};
-}
-
 /// Blackwell's copy engine has im2col::w; Hopper's has the other modes too.
 Machines machines_of_mode(const Modifiers& modifiers) {
   return modifiers.get("mode").starts_with("im2col::w") ? kOnBlackwell : kOnAllMachines;
@@ -592,14 +539,6 @@ constexpr InstructionForm kTensorCopyRows[] = {
      .destinations = 0,
      .unit = Unit::bulk_copy,
      .machines = machines_of_mode},
-    {.base = "prefetch",
-     .modifiers = "[space=param|const] tensormap",
-     .bind = bind_prefetch_map,
-     .effect = Effect::cluster,
-     .cycles = costs::kTmaIssue,
-     .cost = prefetch_map_cost,
-     .section = "prefetch",
-     .destinations = 0},
 };
 
 }  // namespace

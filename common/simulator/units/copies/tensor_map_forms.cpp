@@ -1,5 +1,6 @@
 /// \file
-/// tensormap.replace and tensormap.cp_fenceproxy: tensor maps that a kernel changes.
+/// Tensor maps: tensormap.replace and tensormap.cp_fenceproxy, by which a kernel changes one, and
+/// prefetch.tensormap.
 ///
 /// A map in memory is changed through the generic proxy; fence.proxy.tensormap passes it on to the
 /// copies. Like every fence, it orders nothing here: copies read the current map.
@@ -13,6 +14,7 @@
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
@@ -178,6 +180,27 @@ void bind_copy_and_fence(Binder& binder) {
   binder.out.execute = copy_and_fence;
 }
 
+Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const AddressOperand operand{0, instruction.immediate};
+  issue_each_operands(strand, instruction, active, /*is_by_lane=*/false, [&](LaneMask lanes) {
+    const int lane = lowest_lane(lanes);
+    (void)read_map(strand, instruction, lane, operand);
+    (void)strand.cta->clock->wait_for_map(operand.of(strand, instruction, lane), strand.time);
+  });
+  return Flow::next;
+}
+
+void bind_prefetch_map(Binder& b) {
+  b.expect_count(1, 1);
+  b.address(b.ptx_operand(0));
+  b.out.execute = prefetch_map;
+}
+
+/// A uniform address of 64 bits, and the prefetch.
+Cost prefetch_map_cost(const Modifiers&, const ptx::Instruction&) {
+  return {.pipe = Pipe::load_store, .instructions = 3};
+}
+
 /// A map in global memory may be another cluster's.
 Effect effect_of_replace(const Modifiers& modifiers) {
   return modifiers.get("space").starts_with("shared") ? Effect::cluster : Effect::grid;
@@ -202,6 +225,14 @@ constexpr InstructionForm kTensorMapRows[] = {
      .effect = Effect::cluster,
      .cycles = costs::kFence,
      .section = "tensormap.cp_fenceproxy",
+     .destinations = 0},
+    {.base = "prefetch",
+     .modifiers = "[space=param|const] tensormap",
+     .bind = bind_prefetch_map,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .cost = prefetch_map_cost,
+     .section = "prefetch",
      .destinations = 0},
 };
 

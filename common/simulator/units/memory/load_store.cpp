@@ -18,6 +18,7 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/memory/cache_policy.hpp"
+#include "common/simulator/units/memory/lane_pointers.hpp"
 #include "common/simulator/units/memory/timed_access.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -34,15 +35,16 @@ struct AccessDetail {
   uint8_t count = 1;  ///< vector elements
   bool sign_extend = false;
   bool in_first_level = true;  ///< device memory may come from the first-level cache
+
+  /// That a lane accesses.
+  [[nodiscard]] size_t bytes() const { return size_t{element_bytes} * count; }
 };
 
 const AccessDetail& detail_of(const Instruction& instruction) {
   return *static_cast<const AccessDetail*>(instruction.detail);
 }
 
-/// Operand 0 is the address, the data registers follow.
-constexpr int kAddress = 0;
-constexpr int kData = 1;
+constexpr int kData = kAddressOperand + 1;
 
 void store_to_register(Strand& strand, const Operand& operand, int lane, const std::byte* from,
                        const AccessDetail& detail) {
@@ -69,147 +71,6 @@ void load_from_register(const Strand& strand, const Operand& operand, int lane, 
   std::memcpy(to, &value, detail.element_bytes);
 }
 
-/// Host memory of the active lanes: with all lanes active mostly one after the other or at one
-/// place, else each lane's own.
-struct LanePointers {
-  std::byte* base = nullptr;   ///< of lane 0; null where each lane has its own
-  size_t stride_bytes = 0;     ///< from lane to lane: an access's size, or 0
-  std::byte* own[kWarpLanes];  ///< of the active lanes, without a base
-  LaneMask unwritten = 0;      ///< of a load: lanes that read bytes which nothing has written
-  const Cta* cta = nullptr;    ///< whose shared memory, where some lane does
-
-  [[nodiscard]] std::byte* at(int lane) const {
-    return base != nullptr ? base + static_cast<size_t>(lane) * stride_bytes : own[lane];
-  }
-};
-
-/// From the first to the last byte that the lanes access, all of which are in one CTA's memory or
-/// one allocation.
-struct Span {
-  const std::byte* first = nullptr;
-  size_t bytes = 0;
-};
-
-/// Tells the contents of shared memory of a write, or asks them what a load reads of what nothing
-/// has written.
-void check_contents(Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,
-                    Access access, const Span& span, LanePointers& out) {
-  Cta* cta = strand.cta;
-  const auto holds = [&](const Cta& candidate) {
-    return span.first >= candidate.shared.data() &&
-           span.first < candidate.shared.data() + candidate.shared.size();
-  };
-  for (uint32_t rank = 0; !holds(*cta) && rank < strand.cluster->size(); ++rank)
-    cta = &strand.cluster->cta(rank);
-  if (!cta->contents.is_tracked() || !holds(*cta)) return;
-  const auto offset = static_cast<uint32_t>(span.first - cta->shared.data());
-  const auto offset_of = [&](int lane) {
-    return static_cast<uint32_t>(out.at(lane) - cta->shared.data());
-  };
-  if (access == Access::write) {
-    const SharedContents::Writer writer = writer_at({strand, instruction, active});
-    if (out.base != nullptr) return cta->contents.write(offset, span.bytes, writer);
-    for (const int lane : lanes_of(active)) cta->contents.write(offset_of(lane), bytes, writer);
-    return;
-  }
-  // Mostly the lanes read a small piece of what was written as a whole.
-  constexpr size_t kSmallBytes = 8192;
-  if (span.bytes <= kSmallBytes && cta->contents.is_written(offset, span.bytes)) return;
-  for (const int lane : lanes_of(active)) {
-    const uint32_t place = offset_of(lane);
-    if (place >= kReservedSharedBytes && !cta->contents.is_written(place, bytes))
-      out.unwritten |= lane_bit(lane);
-  }
-  if (out.unwritten != 0) out.cta = cta;
-}
-
-/// Tells the tensor maps of the cluster's copies of a write.
-void check_maps(const Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,
-                const LaneAddresses& addresses) {
-  TensorMapWatch& maps = units_of(*strand.cluster).tensor_maps;
-  if (maps.is_empty()) return;
-  for (const int lane : lanes_of(active))
-    maps.write({strand, instruction, lane_bit(lane)}, addresses[static_cast<size_t>(lane)], bytes);
-}
-
-/// One bounds check for the whole warp where all lanes fall into one CTA's memory or one
-/// allocation; otherwise lane by lane. The space of the addresses, generic if they have several.
-AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
-                           const AccessDetail& detail, Access access, LanePointers& out) {
-  const Operand& base = instruction.operands[kAddress];
-  const size_t bytes = size_t{detail.element_bytes} * detail.count;
-  LaneAddresses addresses;
-  const auto offset = static_cast<uint64_t>(instruction.immediate);
-  if (base.bytes ==
-      sizeof(uint64_t)) {  // loops of their own: the compiler makes vector code of them
-    const uint64_t* const values = strand.lanes<uint64_t>(base);
-    for (size_t lane = 0; lane < kWarpLanes; ++lane) addresses[lane] = values[lane] + offset;
-  } else {
-    const uint32_t* const values = strand.lanes<uint32_t>(base);
-    for (size_t lane = 0; lane < kWarpLanes; ++lane)  // wrap at 32 bits
-      addresses[lane] = static_cast<uint32_t>(values[lane] + offset);
-  }
-  uint64_t least = ~0ull, greatest = 0, low_bits = 0;
-  const auto include = [&](uint64_t address) {
-    least = std::min(least, address);
-    greatest = std::max(greatest, address);
-    low_bits |= address;
-  };
-  if (active == kAllLanes) {
-    for (const uint64_t address : addresses) include(address);
-  } else {
-    for (const int lane : lanes_of(active)) include(addresses[static_cast<size_t>(lane)]);
-  }
-  AddressSpace space = detail.space;
-  if (space == AddressSpace::generic) {
-    space = space_of_generic(least);
-    if (space != space_of_generic(greatest)) space = AddressSpace::generic;
-  }
-  const bool one_range =
-      greatest - least < (1ull << kSharedRankShift) && (low_bits & (bytes - 1)) == 0;
-  std::byte* first = nullptr;
-  const auto span = static_cast<size_t>(greatest - least) + bytes;
-  if (one_range && space != AddressSpace::generic && space != AddressSpace::local) {
-    // Lanes may be far apart in different allocations; then only the lane-by-lane check is right.
-    const bool global = space != AddressSpace::shared_cta && space != AddressSpace::shared_cluster;
-    const Allocation* allocation = global ? strand.cluster->memory().find(least) : nullptr;
-    if (!global ||
-        (allocation != nullptr && least - allocation->address + span <= allocation->size_bytes))
-      first = resolve({strand, instruction, lane_bit(lowest_lane(active))}, detail.space, least,
-                      global ? span : bytes, bytes, access);
-    // All CTAs of a cluster have the same size.
-    if (!global && (least & kSharedOffsetMask) + span > strand.cta->shared.size()) first = nullptr;
-  }
-  out.base = nullptr;
-  if (first != nullptr && active == kAllLanes) {
-    uint64_t difference = 0;  // from addresses one after the other
-    for (size_t lane = 0; lane < kWarpLanes; ++lane)
-      difference |= addresses[lane] - (least + lane * bytes);
-    if (difference == 0 || least == greatest) {
-      out.base = first;
-      out.stride_bytes = difference == 0 ? bytes : 0;
-    }
-  }
-  if (out.base == nullptr && first != nullptr) {
-    // For the other lanes as well, whose results are unused: so it is a vector loop.
-    const auto origin = static_cast<uintptr_t>(reinterpret_cast<uintptr_t>(first) - least);
-    for (size_t lane = 0; lane < kWarpLanes; ++lane)
-      out.own[lane] =
-          reinterpret_cast<std::byte*>(static_cast<uintptr_t>(origin + addresses[lane]));
-  } else if (out.base == nullptr) {
-    for (const int lane : lanes_of(active))
-      out.own[lane] = resolve({strand, instruction, lane_bit(lane)}, detail.space,
-                              addresses[static_cast<size_t>(lane)], bytes, bytes, access);
-  }
-  if (first != nullptr && space != AddressSpace::global && space != AddressSpace::constant &&
-      space != AddressSpace::param)
-    check_contents(strand, instruction, active, bytes, access, {first, span}, out);
-  if (access == Access::write && (space == AddressSpace::global || space == AddressSpace::generic))
-    check_maps(strand, instruction, active, bytes, addresses);
-  notify_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
-  return space;
-}
-
 timed_access::Place place_of(AddressSpace space, const AccessDetail& detail) {
   using timed_access::Place;
   if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
@@ -222,7 +83,7 @@ timed_access::Place place_of(AddressSpace space, const AccessDetail& detail) {
 timed_access::LanePlaces places_of(const LanePointers& pointers, LaneMask active,
                                    const AccessDetail& detail) {
   return {.active = active,
-          .bytes = uint32_t{detail.element_bytes} * detail.count,
+          .bytes = static_cast<uint32_t>(detail.bytes()),
           .base = pointers.base,
           .stride_bytes = pointers.stride_bytes,
           .own = pointers.own};
@@ -364,8 +225,8 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
     strand.cluster->in_global_order(strand.time, strand.cluster->costs().ordered_access(),
                                     [=, &instruction, &detail](Cycle now) {
                                       LanePointers from;
-                                      resolve_lanes(*waiting, instruction, active, detail,
-                                                    Access::read, from);
+                                      resolve_lanes(*waiting, instruction, active, detail.space,
+                                                    detail.bytes(), Access::read, from);
                                       transfer_in(*waiting, instruction, active, detail, from);
                                       waiting->cluster->wake(*waiting, now);
                                     });
@@ -373,7 +234,8 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
   }
   if (is_strong(instruction.order)) strand.warp->last_acquire = strand.time;
   LanePointers from;
-  const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::read, from);
+  const AddressSpace space =
+      resolve_lanes(strand, instruction, active, detail.space, detail.bytes(), Access::read, from);
   timed_access::load(strand, place_of(space, detail), places_of(from, active, detail));
   transfer_in(strand, instruction, active, detail, from);
   if (from.unwritten != 0) return mark_unwritten(strand, instruction, detail, active, from);
@@ -386,7 +248,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   const int leader = lowest_lane(active);
   const size_t bytes = size_t{detail.element_bytes} * detail.count;
   const uint64_t address =
-      lane_address(strand, instruction.operands[kAddress], instruction.immediate, leader);
+      lane_address(strand, instruction.operands[kAddressOperand], instruction.immediate, leader);
   const std::byte* const from = resolve({strand, instruction, lane_bit(leader)}, detail.space,
                                         address, bytes, bytes, Access::read);
   LanePointers all;
@@ -435,7 +297,8 @@ void transfer_out(Strand& strand, const Instruction& instruction, LaneMask activ
 void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
                  const AccessDetail& detail) {
   LanePointers to;
-  const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::write, to);
+  const AddressSpace space =
+      resolve_lanes(strand, instruction, active, detail.space, detail.bytes(), Access::write, to);
   timed_access::store(strand, place_of(space, detail), places_of(to, active, detail));
   transfer_out(strand, instruction, active, detail, to);
   strand.cluster->note_progress();
@@ -447,7 +310,7 @@ void copy_undefined(Strand& strand, const Instruction& instruction, LaneMask lan
                     const AccessDetail& detail) {
   const UndefinedLanes& marks = *strand.warp->undefined;
   LanePointers to;
-  resolve_lanes(strand, instruction, lanes, detail, Access::read_write, to);
+  resolve_lanes(strand, instruction, lanes, detail.space, detail.bytes(), Access::read_write, to);
   transfer_out(strand, instruction, lanes, detail, to);
   strand.cluster->note_progress();
   Cta& cta = *strand.cta;
@@ -462,7 +325,7 @@ void copy_undefined(Strand& strand, const Instruction& instruction, LaneMask lan
 LaneMask copied_undefined(const Strand& strand, const Instruction& instruction, LaneMask active,
                           const AccessDetail& detail) {
   const UndefinedLanes& marks = *strand.warp->undefined;
-  marks.require_defined(strand, instruction, instruction.operands[kAddress], active);
+  marks.require_defined(strand, instruction, instruction.operands[kAddressOperand], active);
   LaneMask copied = 0;
   for (int element = 0; element < detail.count; ++element) {
     const Operand& data = instruction.operands[kData + element];

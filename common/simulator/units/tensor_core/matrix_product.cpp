@@ -1,36 +1,58 @@
 #include "common/simulator/units/tensor_core/matrix_product.hpp"
 
-#include <Eigen/Core>
 #include <array>
 #include <bit>
 #include <cmath>
+#if defined(__FMA__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 namespace bw::sim {
 namespace {
 
-// Eigen's packets are the SIMD registers of whatever processor this is compiled for. Its matrix
-// product itself cannot be used: it sums from zero and adds D at the end, which would make the
-// result depend on how K is split.
-#if defined(EIGEN_VECTORIZE_FMA) || defined(__aarch64__)
-constexpr bool kHasFma = true;
-using Packet = Eigen::internal::packet_traits<float>::type;
-constexpr size_t kPacketLanes = Eigen::internal::packet_traits<float>::size;
-template <bool with_exact_products>
-inline Packet fused(const Packet& a, const Packet& b, const Packet& c) {
-  return Eigen::internal::pmadd(a, b, c);
-}
+// A packet is a SIMD register of the processor that this is compiled for. Intrinsics say which
+// multiplication is fused with which addition; the compiler's choice could change bits.
+namespace simd {
+#if defined(__AVX512F__)
+using Packet = __m512;
+inline Packet load(const float* values) { return _mm512_loadu_ps(values); }
+inline void store(float* values, Packet packet) { _mm512_storeu_ps(values, packet); }
+inline Packet broadcast(float value) { return _mm512_set1_ps(value); }
+inline Packet multiply_add(Packet a, Packet b, Packet c) { return _mm512_fmadd_ps(a, b, c); }
+#elif defined(__FMA__)
+using Packet = __m256;
+inline Packet load(const float* values) { return _mm256_loadu_ps(values); }
+inline void store(float* values, Packet packet) { _mm256_storeu_ps(values, packet); }
+inline Packet broadcast(float value) { return _mm256_set1_ps(value); }
+inline Packet multiply_add(Packet a, Packet b, Packet c) { return _mm256_fmadd_ps(a, b, c); }
+#elif defined(__aarch64__)
+using Packet = float32x4_t;
+inline Packet load(const float* values) { return vld1q_f32(values); }
+inline void store(float* values, Packet packet) { vst1q_f32(values, packet); }
+inline Packet broadcast(float value) { return vdupq_n_f32(value); }
+inline Packet multiply_add(Packet a, Packet b, Packet c) { return vfmaq_f32(c, a, b); }
 #else
-constexpr bool kHasFma = false;
 using Packet = float;
-constexpr size_t kPacketLanes = 1;
-// A product that is exact is not rounded before the addition either; this file is compiled without
-// contraction, and loops over it become vector code.
-template <bool with_exact_products>
-inline Packet fused(float a, float b, float c) {
-  if constexpr (with_exact_products) return a * b + c;
-  return std::fma(a, b, c);
-}
+inline Packet load(const float* values) { return *values; }
+inline void store(float* values, Packet packet) { *values = packet; }
+inline Packet broadcast(float value) { return value; }
+inline Packet multiply_add(Packet a, Packet b, Packet c) { return std::fma(a, b, c); }
 #endif
+}  // namespace simd
+using simd::Packet;
+constexpr size_t kPacketLanes = sizeof(Packet) / sizeof(float);
+constexpr bool kHasFma = kPacketLanes > 1;
+
+/// a * b + c, rounded once.
+template <bool with_exact_products>
+inline Packet fused(Packet a, Packet b, Packet c) {
+  // A product that is exact is not rounded before the addition either; this file is compiled
+  // without contraction, and loops over it become vector code.
+  if constexpr (with_exact_products) return a * b + c;
+  return simd::multiply_add(a, b, c);
+}
 
 constexpr size_t kVectors = kRowBlock / kPacketLanes;
 static_assert(kRowBlock % kPacketLanes == 0, "a block of rows is a whole number of packets");
@@ -76,7 +98,6 @@ struct PanelRows {
 /// `columns` columns of D at once, from `first` on.
 template <bool with_exact_products, size_t columns, size_t blocks>
 void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t first) {
-  namespace simd = Eigen::internal;
   constexpr size_t kPackets = blocks * kVectors;
   const float* const b = tile.b + first * tile.b_stride;
   const auto place_in_d = [&](size_t column, size_t packet) {
@@ -86,21 +107,19 @@ void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t f
   Packet sum[columns][kPackets];
   for (size_t column = 0; column < columns; ++column)
     for (size_t p = 0; p < kPackets; ++p)
-      sum[column][p] =
-          tile.accumulate ? simd::ploadu<Packet>(place_in_d(column, p)) : simd::pset1<Packet>(0.0f);
+      sum[column][p] = tile.accumulate ? simd::load(place_in_d(column, p)) : simd::broadcast(0.0f);
   for (size_t i = 0; i < tile.k; ++i) {
     Packet row[kPackets];
     for (size_t p = 0; p < kPackets; ++p)
-      row[p] =
-          simd::ploadu<Packet>(rows.a[p / kVectors] + i * kRowBlock + p % kVectors * kPacketLanes);
+      row[p] = simd::load(rows.a[p / kVectors] + i * kRowBlock + p % kVectors * kPacketLanes);
     for (size_t column = 0; column < columns; ++column) {
-      const Packet factor = simd::pset1<Packet>(b[column * tile.b_stride + i]);
+      const Packet factor = simd::broadcast(b[column * tile.b_stride + i]);
       for (size_t p = 0; p < kPackets; ++p)
         sum[column][p] = fused<with_exact_products>(row[p], factor, sum[column][p]);
     }
   }
   for (size_t column = 0; column < columns; ++column)
-    for (size_t p = 0; p < kPackets; ++p) simd::pstoreu(place_in_d(column, p), sum[column][p]);
+    for (size_t p = 0; p < kPackets; ++p) simd::store(place_in_d(column, p), sum[column][p]);
 }
 
 /// Panels of `columns` as long as they fit, then narrower ones.

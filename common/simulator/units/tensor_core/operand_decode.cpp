@@ -1,11 +1,11 @@
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 
-#include <Eigen/Core>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "common/simulator/units/alu/half_float.hpp"
 #include "common/simulator/units/tensor_core/accumulation.hpp"
 
 namespace bw::sim {
@@ -182,7 +182,13 @@ void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::by
   }
 }
 
-uint16_t half_from_float(float value) { return std::bit_cast<uint16_t>(Eigen::half(value).x); }
+uint16_t half_from_float(float value) {
+  if (!std::isnan(value)) return Half::from_float(value);
+  constexpr uint32_t kQuietHalfNan = 0x7e00, kPayload = 0x1ff;
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits >> 16 & Half::kSign) | kQuietHalfNan |
+                               (bits >> 13 & kPayload));
+}
 
 uint16_t tensor_core_half(float value) {
   constexpr uint16_t kCanonicalNan = 0x7fff;

@@ -46,7 +46,7 @@ void unpack_pairs(const std::byte* packed, size_t bytes, std::byte* codes);
 void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::byte* out,
                          size_t columns, size_t element_bytes);
 
-/// f32 to f16, round to nearest even, and back.
+/// f32 to f16, round to nearest even; a NaN keeps its sign and the upper bits of its payload.
 [[nodiscard]] uint16_t half_from_float(float value);
 /// Exactly.
 [[nodiscard]] float float_from_half(uint16_t bits);
