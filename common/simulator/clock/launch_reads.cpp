@@ -60,17 +60,12 @@ std::vector<double> LaunchReads::parts(const TimingTable& times, const LaunchTim
   const size_t port_count =
       port_of.empty() ? 1 : *std::max_element(port_of.begin(), port_of.end()) + size_t{1};
   std::vector<Sum> sums(ceil_div(reads_.size(), resident_) * port_count);
-  const TimedRead* first = nullptr;
+  OpenRequest open(window);
   for (const TimedRead& read : reads) {
     Sum& sum = sums[read.wave * port_count + read.port];
     sum.asked_bytes += read.bytes;
-    if (first != nullptr && read.key == first->key && read.port == first->port &&
-        read.at <= first->at + window) {
-      sum.reached_bytes += read.bytes * (1 - merged_part(times, read.at));
-      continue;
-    }
-    sum.reached_bytes += read.bytes;
-    first = &read;
+    const bool is_merged = open.is_joined_by(read.key, read.port, read.at);
+    sum.reached_bytes += is_merged ? read.bytes * (1 - merged_part(times, read.at)) : read.bytes;
   }
   std::vector<double> result(reads_.size(), 1);
   for (size_t cluster = 0; cluster < reads_.size(); ++cluster) {

@@ -32,17 +32,14 @@ void MergedReads::count(const TimingTable& times, Cycle until) {
     port.asked_bytes *= kCountedBefore;
     port.saved_bytes *= kCountedBefore;
   }
-  const L2Read* first = nullptr;
+  OpenRequest open(static_cast<double>(times.l2_merge_cycles));
   const std::span<const L2Read> counted(reads_.data(), static_cast<size_t>(end - reads_.begin()));
   for (const L2Read& read : counted) {
     if (read.port >= ports_.size()) ports_.resize(read.port + 1);
     ports_[read.port].asked_bytes += read.bytes;
-    if (first != nullptr && read.key == first->key && read.port == first->port &&
-        read.at <= first->at + times.l2_merge_cycles)
-      ports_[read.port].saved_bytes +=
-          read.bytes * merged_part(times, static_cast<double>(read.at));
-    else
-      first = &read;
+    const auto at = static_cast<double>(read.at);
+    if (open.is_joined_by(read.key, read.port, at))
+      ports_[read.port].saved_bytes += read.bytes * merged_part(times, at);
   }
   reads_.erase(reads_.begin(), end);
   all_ = {};

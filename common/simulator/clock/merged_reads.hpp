@@ -3,6 +3,7 @@
 /// What reaches the L2 cache once though several SMs of a port read it.
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/simulator/base/types.hpp"
@@ -24,6 +25,28 @@ struct L2Read {
   uint32_t port = 0;  ///< of the SM
   Cycle at = 0;       ///< when it was asked for
   double bytes = 0;
+};
+
+/// Finds reads that are merged, among reads in the order of their lines, ports and times.
+class OpenRequest {
+ public:
+  /// Requests for the same lines through the same port join one that is at most `window` cycles
+  /// old.
+  explicit OpenRequest(double window) : window_(window) {}
+  /// Whether the next read joins the open request; if not, it is the open one from now on.
+  bool is_joined_by(uint64_t key, uint32_t port, double at) {
+    if (key == key_ && port == port_ && at <= at_ + window_) return true;
+    key_ = key;
+    port_ = port;
+    at_ = at;
+    return false;
+  }
+
+ private:
+  double window_;
+  uint64_t key_ = 0;
+  uint32_t port_ = 0;
+  double at_ = -std::numeric_limits<double>::infinity();  ///< none is open
 };
 
 /// What several SMs of a port read at about the same time.

@@ -101,7 +101,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   cta.index = {origin.x * configuration.cluster.x + offset.x,
                origin.y * configuration.cluster.y + offset.y,
                origin.z * configuration.cluster.z + offset.z};
-  cta.sm = (grid_.first_sm(slot_) + rank) % settings().sm_count;
+  cta.sm = grid_.sm_of(slot_, rank);
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
                     settings().poisons_with_nan ? std::byte{kNanPoison} : std::byte{kSharedPoison});
   if (settings().checks != Checks::off) cta.contents.reset(cta.shared.size());

@@ -1,13 +1,10 @@
 #include "common/simulator/machine/grid.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <mutex>
-#include <span>
 #include <string>
 #include <thread>
 
@@ -17,13 +14,11 @@
 #include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/text.hpp"
-#include "common/simulator/clock/free_slots.hpp"
 #include "common/simulator/clock/l2_launch.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/cluster_endings.hpp"
 #include "common/simulator/machine/cluster_links.hpp"
 #include "common/simulator/machine/device.hpp"
-#include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
 namespace bw::sim {
@@ -94,46 +89,6 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
              "a launch has the cluster that the kernel requires (PTX ISA, \".reqnctapercluster\")",
              "launch with the kernel's own cluster size");
   }
-}
-
-/// The time of clusters that do not see each other and feel nothing of each other: the next one
-/// takes the places that become free first, `turnover` later. `profiles`, if any, say when their
-/// CTAs end. `begin_of` a place: when its first one begins.
-template <class BeginOf>
-std::vector<ClusterLife> lives_in_waves(const std::vector<Cycle>& durations,
-                                        std::span<const DemandProfile> profiles, uint64_t places,
-                                        FreeSlots free, uint32_t cluster_ctas, Cycle turnover,
-                                        BeginOf&& begin_of) {
-  std::vector<ClusterLife> lives;
-  for (size_t index = 0; index < durations.size(); ++index) {
-    double start = 0;
-    std::vector<FreeSlots::FreeSlot> taken(cluster_ctas);
-    if (index < places) {
-      start = static_cast<double>(begin_of(index));
-      for (uint32_t cta = 0; cta < cluster_ctas; ++cta)
-        taken[cta].place = static_cast<uint32_t>(index * cluster_ctas + cta);
-    } else {
-      taken = *free.take();  // those of a cluster that has ended are always enough
-      start = taken.back().at + static_cast<double>(turnover);
-    }
-    for (uint32_t cta = 0; cta < cluster_ctas; ++cta) {
-      const bool is_known = index < profiles.size() && !profiles[index].ends.empty();
-      taken[cta].at =
-          start + static_cast<double>(is_known ? profiles[index].ends[cta] : durations[index]);
-      free.add(taken[cta]);
-    }
-    lives.push_back({.begin = start,
-                     .end = start + static_cast<double>(durations[index]),
-                     .place = taken.front().place / cluster_ctas});
-  }
-  return lives;
-}
-
-/// When the last of them has ended.
-Cycle end_of(const std::vector<ClusterLife>& lives) {
-  double last = 0;
-  for (const ClusterLife& life : lives) last = std::max(last, life.end);
-  return static_cast<Cycle>(last);
 }
 
 /// When the first cluster of each place begins: one after the other.
@@ -254,10 +209,10 @@ Grid::~Grid() {
   if (workspace_address_ != 0) device_.memory().free(workspace_address_);
 }
 
-uint32_t Grid::first_sm(uint64_t slot) const {
-  if (!places_.empty()) return places_[slot % places_.size()].first_sm;
-  return static_cast<uint32_t>(slot * configuration_.cluster.volume() %
-                               device_.settings().sm_count);
+uint32_t Grid::sm_of(uint64_t slot, uint32_t rank) const {
+  const uint64_t first = places_.empty() ? slot * configuration_.cluster.volume()
+                                         : places_[slot % places_.size()].first_sm;
+  return static_cast<uint32_t>((first + rank) % device_.settings().sm_count);
 }
 
 uint64_t Grid::ctas_on_sm() const {
@@ -296,8 +251,6 @@ LaunchResult Grid::run() {
       run_lockstep(result);
     } else if (can_wait_) {
       run_alone(result);
-    } else if (in_steps_) {
-      run_together(result);
     } else {
       run_independent(result);
     }
@@ -406,60 +359,6 @@ void Grid::run_alone(LaunchResult& result) {
                     static_cast<double>(cluster.start()));
   }
   running_.clear();
-}
-
-void Grid::run_independent(LaunchResult& result) {
-  const uint64_t count = clusters_.volume();
-  next_cluster_ = count;  // all start here; none is left for cluster launch control
-  std::vector<Cycle> durations(count, 0);
-  std::vector<DemandProfile> profiles(l2_ == nullptr ? 0 : count);
-  std::atomic<uint64_t> instructions{0};
-  std::atomic<uint64_t> next{0};
-  std::atomic<uint64_t> first_failed{count};  // clusters after it need not run
-  std::exception_ptr fault;
-  const auto run_one = [&](uint64_t index) {
-    const uint64_t slot = index % resident_clusters_;
-    // Only in a dependent launch does it matter for a cluster when it begins.
-    const Cycle start = previous_ends_ != 0 && slot == index ? begin_of(slot) : 0;
-    auto cluster = std::make_unique<Cluster>(*this, index, slot, start);
-    std::exception_ptr own_fault;
-    RunStatus status = RunStatus::fault;
-    try {
-      status = cluster->run(kNever);
-    } catch (...) {
-      own_fault = std::current_exception();
-    }
-    durations[index] = cluster->statistics().cycles;
-    instructions += cluster->statistics().warp_instructions;
-    finish_cluster(*cluster, status);
-    if (l2_ != nullptr && status == RunStatus::finished) {
-      profiles[index] = cluster->demand().profile(durations[index]);
-      l2_->finish(index, cluster->l2());
-    }
-    const std::lock_guard lock(ends_);
-    if (status == RunStatus::finished || index >= first_failed.load()) return;
-    first_failed = index;
-    last_warning_ = index;
-    fault = own_fault;
-    result.status = status;
-    stuck_ = is_stuck(status) ? std::move(cluster) : nullptr;
-    if (l2_ != nullptr) l2_->cancel_waits();
-  };
-  HostPool pool(host_threads(), device_.settings().pin_threads);
-  pool.run([&](uint32_t) {
-    for (uint64_t index = next++; index < count && index <= first_failed.load(); index = next++)
-      run_one(index);
-  });
-  if (fault) std::rethrow_exception(fault);
-  if (stuck_) return;
-  result.warp_instructions = instructions;
-  const TimingTable* const times = device_.settings().times();
-  const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
-  const auto cluster_ctas = static_cast<uint32_t>(configuration_.cluster.volume());
-  lives_ = lives_in_waves(durations, profiles, resident_clusters_, FreeSlots(cluster_ctas, gpcs_),
-                          cluster_ctas, turnover, [&](uint64_t slot) { return begin_of(slot); });
-  result.alone_cycles = end_of(lives_);
-  result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
 }
 
 uint32_t Grid::host_threads() const {

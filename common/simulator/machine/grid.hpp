@@ -46,7 +46,7 @@ struct LaunchConfiguration {
 class ClusterEndings;
 class L2Launch;
 class Lockstep;
-class OneWave;
+class IndependentClusters;
 class Grid;
 
 /// How a launch ended.
@@ -128,8 +128,8 @@ class Grid {
   [[nodiscard]] SmUnitState* sm_state(uint32_t sm) {
     return sms_.empty() ? nullptr : sms_[sm].get();
   }
-  /// The first SM of the cluster in a place.
-  [[nodiscard]] uint32_t first_sm(uint64_t slot) const;
+  /// The SM of a CTA of the cluster in a place.
+  [[nodiscard]] uint32_t sm_of(uint64_t slot, uint32_t rank) const;
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
   /// Cycles without any change of state after which a cluster is left as a livelock.
@@ -157,13 +157,12 @@ class Grid {
   void hand_on_warnings();
   /// Each sets the result's status.
   void run_alone(LaunchResult& result);
+  /// Clusters that do not see each other (machine/independent.cpp).
   void run_independent(LaunchResult& result);
   /// Clusters that see each other (machine/lockstep.cpp).
   void run_lockstep(LaunchResult& result);
-  /// Independent clusters of one wave, with a timing model (machine/one_wave.cpp).
-  void run_together(LaunchResult& result);
   friend class Lockstep;
-  friend class OneWave;
+  friend class IndependentClusters;
   /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
   /// host thread.
   void finish_cluster(Cluster& cluster, RunStatus status);
@@ -176,10 +175,12 @@ class Grid {
   void find_code_rates(const TimingTable& times);
   /// When the first cluster of a place begins.
   [[nodiscard]] Cycle begin_of(uint64_t slot) const;
-  /// A dependent launch: finds when each place has room, and takes those first that have it first.
+  /// A dependent launch takes those places first that have room first.
   void find_room(const EarlierGrids& earlier);
-  /// The SM of a CTA of the cluster in a place.
-  [[nodiscard]] uint32_t sm_of(uint64_t slot, uint32_t rank) const;
+  /// All places that it may take, in the order in which it takes them when all are free.
+  [[nodiscard]] std::vector<Place> possible_places() const;
+  /// When each of the first `count` of `places_` has room.
+  [[nodiscard]] std::vector<Cycle> room(const EarlierGrids& earlier, uint64_t count) const;
   /// With a timing model: what clusters share.
   [[nodiscard]] LaunchCapacity capacity() const;
   /// What independent clusters took together, with a timing model.

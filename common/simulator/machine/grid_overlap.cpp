@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -13,78 +14,65 @@
 #include "common/simulator/machine/grid.hpp"
 
 namespace bw::sim {
-namespace {
 
-/// A place for a cluster, and when it has room.
-struct RoomyPlace {
-  Cycle at = 0;
-  Place place;
-};
+std::vector<Place> Grid::possible_places() const {
+  const auto ctas = static_cast<uint32_t>(configuration_.cluster.volume());
+  std::vector<Place> all = places_;
+  if (all.empty()) {
+    for (uint64_t slot = 0; slot < device_.resident_clusters(ctas_per_sm_, ctas); ++slot)
+      all.push_back({.first_sm = sm_of(slot, 0)});
+    return all;
+  }
+  for (const Place& place :
+       places_of(*device_.settings().machine, device_.settings().sm_count, ctas))
+    if (std::none_of(places_.begin(), places_.end(),
+                     [&](const Place& one) { return one.first_sm == place.first_sm; }))
+      all.push_back(place);
+  return all;
+}
 
-/// All places that a launch may take, in the order in which it takes them when all are free.
-std::vector<RoomyPlace> places_with_room(const std::vector<Place>& places, uint64_t count,
-                                         uint32_t cluster_ctas, uint32_t sms,
-                                         const auto& begins_on) {
+std::vector<Cycle> Grid::room(const EarlierGrids& earlier, uint64_t count) const {
+  const auto ctas = static_cast<uint32_t>(configuration_.cluster.volume());
+  std::map<uint32_t, std::vector<Cycle>> begins;
   std::map<uint32_t, uint32_t> taken;
-  std::vector<RoomyPlace> found;
+  std::vector<Cycle> found;
   for (uint64_t slot = 0; slot < count; ++slot) {
-    RoomyPlace one{.place = places[slot % places.size()]};
-    for (uint32_t rank = 0; rank < cluster_ctas; ++rank) {
-      const uint32_t sm = (one.place.first_sm + rank) % sms;
-      one.at = std::max(one.at, begins_on(sm)[taken[sm]++]);
+    Cycle at = 0;
+    for (uint32_t rank = 0; rank < ctas; ++rank) {
+      const uint32_t sm = sm_of(slot, rank);
+      std::vector<Cycle>& on_sm = begins[sm];
+      if (on_sm.empty()) on_sm = earlier.room_on(sm, cta_resources_, ctas_per_sm_, begin_);
+      // (Where few SMs hold large clusters, places may repeat: more than fit begin with the last.)
+      at = std::max(at, on_sm[std::min<size_t>(taken[sm]++, on_sm.size() - 1)]);
     }
-    found.push_back(one);
+    found.push_back(at);
   }
   return found;
 }
 
-}  // namespace
-
-uint32_t Grid::sm_of(uint64_t slot, uint32_t rank) const {
-  return (first_sm(slot) + rank) % device_.settings().sm_count;
-}
-
 void Grid::find_room(const EarlierGrids& earlier) {
-  const auto ctas = static_cast<uint32_t>(configuration_.cluster.volume());
-  const uint32_t sms = device_.settings().sm_count;
+  places_ = possible_places();
   // More than the launch fills: those that it would take first may be the last to have room.
-  const uint64_t all = device_.resident_clusters(ctas_per_sm_, ctas);
-  const std::vector<Place> possible = places_of(*device_.settings().machine, sms, ctas);
-  std::vector<Place> usual = places_;
-  if (usual.empty()) {
-    for (uint64_t slot = 0; slot < all; ++slot) usual.push_back({.first_sm = first_sm(slot)});
-  } else if (usual.size() < possible.size()) {
-    for (const Place& place : possible)
-      if (std::none_of(places_.begin(), places_.end(),
-                       [&](const Place& one) { return one.first_sm == place.first_sm; }))
-        usual.push_back(place);
-  }
-  std::map<uint32_t, std::vector<Cycle>> begins;
-  const auto begins_on = [&](uint32_t sm) -> const std::vector<Cycle>& {
-    auto [found, is_new] = begins.try_emplace(sm);
-    // (Where few SMs hold large clusters, places may repeat: more than fit begin with the last.)
-    if (is_new) {
-      found->second = earlier.room_on(sm, cta_resources_, ctas_per_sm_, begin_);
-      found->second.resize(all * ctas, found->second.back());
-    }
-    return found->second;
-  };
-  std::vector<RoomyPlace> found = places_with_room(usual, all, ctas, sms, begins_on);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const RoomyPlace& a, const RoomyPlace& b) { return a.at < b.at; });
-  found.resize(resident_clusters_);
+  const std::vector<Cycle> room_at =
+      room(earlier, device_.resident_clusters(ctas_per_sm_, configuration_.cluster.volume()));
+  std::vector<uint64_t> slots(room_at.size());
+  std::iota(slots.begin(), slots.end(), 0);
+  std::stable_sort(slots.begin(), slots.end(),
+                   [&](uint64_t a, uint64_t b) { return room_at[a] < room_at[b]; });
+  slots.resize(resident_clusters_);
   const double each = begins_.size() < 2 ? 0
                                          : static_cast<double>(begins_.back()) /
                                                static_cast<double>(begins_.size() - 1);
-  places_.clear();
+  std::vector<Place> taken;
   begins_.clear();
   double next = 0;
-  for (const RoomyPlace& one : found) {
-    next = std::max(next, static_cast<double>(one.at));
-    places_.push_back(one.place);
+  for (const uint64_t slot : slots) {
+    next = std::max(next, static_cast<double>(room_at[slot]));
+    taken.push_back(places_[slot % places_.size()]);
     begins_.push_back(static_cast<Cycle>(next));
     next += each;
   }
+  places_ = std::move(taken);
 }
 
 void Grid::note_times(Cluster& cluster) {

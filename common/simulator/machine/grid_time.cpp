@@ -45,8 +45,7 @@ void Grid::find_code_rates(const TimingTable& times) {
   std::map<uint32_t, std::set<uint32_t>> pairs;
   const auto ctas = static_cast<uint32_t>(configuration_.cluster.volume());
   for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
-    for (uint32_t cta = 0; cta < ctas; ++cta)
-      pairs[gpcs_[slot]].insert((first_sm(slot) + cta) % device_.settings().sm_count / kPair);
+    for (uint32_t cta = 0; cta < ctas; ++cta) pairs[gpcs_[slot]].insert(sm_of(slot, cta) / kPair);
   for (const auto& [gpc, of_gpc] : pairs) {
     CodeFetch::Rate& rate = code_rates_[gpc];
     rate = {.jump_cycles = times.code_jump_cycles, .ahead_lines = times.code_ahead_lines};

@@ -1,10 +1,15 @@
 /// \file
-/// Grid::run_together: the clusters of a launch of one wave, with a timing model.
+/// Grid::run_independent: clusters that do not see each other.
 ///
-/// How long a cluster waits for bandwidth depends on what others request at the same time. A
-/// cluster that never waits runs to its end at once, while its memory is in the host's caches; any
-/// other pauses. When all others have come as far, it continues, with their requests known. Which
-/// clusters pause does not depend on the host's threads.
+/// Each runs to its end at once, while its memory is in the host's caches; in a launch of several
+/// waves what they take from each other is computed after the run (grid_time.cpp).
+///
+/// In a launch of one wave with a timing model, how long a cluster waits for bandwidth depends on
+/// what others request at the same time. There a cluster that waits pauses. When all others have
+/// come as far, it continues, with their requests known. Which clusters pause does not depend on
+/// the host's threads.
+///
+/// "Two forms of a launch's time" in common/simulator/README.md says why both exist.
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/clock/free_slots.hpp"
 #include "common/simulator/clock/l2_launch.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/grid.hpp"
@@ -30,19 +36,41 @@ constexpr Cycle kPilotCycles = 8192;
 
 }  // namespace
 
-class OneWave {
+class IndependentClusters {
  public:
-  OneWave(Grid& grid, LaunchResult& result)
+  IndependentClusters(Grid& grid, LaunchResult& result)
       : grid_(grid),
         result_(result),
         pool_(grid.host_threads(), grid.device().settings().pin_threads),
         members_(grid.clusters().volume()),
-        profiles_(members_.size()),
+        profiles_(grid.l2() == nullptr ? 0 : members_.size()),
         first_failed_(members_.size()) {}
 
   void run() {
-    std::vector<uint64_t> advanced(members_.size());
-    std::iota(advanced.begin(), advanced.end(), 0);
+    std::vector<uint64_t> all(members_.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (grid_.in_steps_)
+      run_in_steps(std::move(all));
+    else
+      run_round(all, kNever);
+    hand_on();
+  }
+
+ private:
+  /// A cluster from its start to its end.
+  struct Member {
+    std::unique_ptr<Cluster> cluster;    ///< null before its start and when it has finished
+    std::unique_ptr<L2ClusterState> l2;  ///< in steps, when it has finished
+    Cycle pauses_after = 0;              ///< the end of the step after which it pauses
+    Cycle cycles = 0;                    ///< when it has ended: how long it has run
+    Cycle ends_at = 0;                   ///< when it has finished
+    Cycle written_at = 0;                ///< in steps: when the L2 cache has what it has written
+    uint64_t instructions = 0;           ///< when it has finished
+    RunStatus status = RunStatus::reached_limit;
+    std::exception_ptr fault;
+  };
+
+  void run_in_steps(std::vector<uint64_t> advanced) {
     std::vector<uint64_t> round = run_pilots() ? those_that_run() : advanced;
     while (!round.empty()) {
       run_round(round, kNever);
@@ -58,20 +86,7 @@ class OneWave {
       std::erase_if(round, [&](uint64_t index) { return members_[index].pauses_after != until; });
       advanced = round;
     }
-    hand_on();
   }
-
- private:
-  /// A cluster from its start to its end.
-  struct Member {
-    std::unique_ptr<Cluster> cluster;    ///< null before its start and when it has finished
-    std::unique_ptr<L2ClusterState> l2;  ///< when it has finished
-    Cycle pauses_after = 0;              ///< the end of the step after which it pauses
-    Cycle ends_at = 0;                   ///< when it has finished
-    Cycle written_at = 0;                ///< when the L2 cache has what it has written
-    RunStatus status = RunStatus::reached_limit;
-    std::exception_ptr fault;
-  };
 
   /// Tells how much the SMs have multiplied since the last step.
   void follow_clock(Cycle until) {
@@ -126,12 +141,20 @@ class OneWave {
     is_backwards_ = !is_backwards_;
   }
 
+  [[nodiscard]] std::unique_ptr<Cluster> make(uint64_t index) {
+    const uint64_t slot = index % grid_.resident_clusters();
+    // A cluster that runs as if it were alone begins at 0, unless it may wait for the previous
+    // grid.
+    const bool has_begin = grid_.in_steps_ || (grid_.previous_ends_ != 0 && slot == index);
+    return std::make_unique<Cluster>(grid_, index, slot, has_begin ? grid_.begin_of(slot) : 0);
+  }
+
   /// Runs a cluster until it ends or pauses, but not beyond `limit`. Any host thread.
   void advance(uint64_t index, Cycle limit) {
     Member& member = members_[index];
     try {
       if (member.cluster == nullptr)
-        member.cluster = std::make_unique<Cluster>(grid_, index, index, grid_.begin_of(index));
+        member.cluster = make(index);
       else
         member.cluster->l2().resume();
       member.status = member.cluster->run(limit);
@@ -149,23 +172,28 @@ class OneWave {
       finish(index);
       return;
     }
-    const std::lock_guard lock(mutex_);
-    first_failed_ = std::min(first_failed_.load(), index);
+    {
+      const std::lock_guard lock(mutex_);
+      first_failed_ = std::min(first_failed_.load(), index);
+    }
+    if (grid_.l2() != nullptr) grid_.l2()->cancel_waits();
   }
 
   /// Keeps of a cluster what the launch still needs.
   void finish(uint64_t index) {
     Member& member = members_[index];
-    const Cycle cycles = member.cluster->statistics().cycles;
-    member.ends_at = member.cluster->start() + cycles;
-    profiles_[index] = member.cluster->demand().profile(cycles);
-    {
-      const std::lock_guard lock(mutex_);
-      result_.warp_instructions += member.cluster->statistics().warp_instructions;
+    Cluster& cluster = *member.cluster;
+    member.cycles = cluster.statistics().cycles;
+    member.ends_at = cluster.start() + member.cycles;
+    member.instructions = cluster.statistics().warp_instructions;
+    if (grid_.l2() != nullptr) profiles_[index] = cluster.demand().profile(member.cycles);
+    if (grid_.in_steps_) {
+      member.l2 = cluster.l2().end();
+      member.written_at =
+          member.ends_at + static_cast<Cycle>(member.l2->l2_writes.writes_left_at(member.ends_at));
+    } else if (grid_.l2() != nullptr) {
+      grid_.l2()->finish(index, cluster.l2());
     }
-    member.l2 = member.cluster->l2().end();
-    member.written_at =
-        member.ends_at + static_cast<Cycle>(member.l2->l2_writes.writes_left_at(member.ends_at));
     member.cluster.reset();
   }
 
@@ -197,6 +225,10 @@ class OneWave {
   }
 
   void hand_on() {
+    // A launch that fails without steps reports none.
+    if (grid_.in_steps_ || first_failed_ == members_.size())
+      for (uint64_t index = 0; index < counted(); ++index)
+        result_.warp_instructions += members_[index].instructions;
     if (const uint64_t index = first_failed_; index < members_.size()) {
       Member& failed = members_[index];
       grid_.last_warning_ = index;
@@ -205,12 +237,49 @@ class OneWave {
       grid_.stuck_ = std::move(failed.cluster);
       return;
     }
-    Cycle written_at = 0;
-    for (const Member& member : members_) {
-      result_.alone_cycles = std::max(result_.alone_cycles, member.ends_at);
-      written_at = std::max(written_at, member.written_at);
+    find_times();
+  }
+
+  /// When each cluster runs, and where, if none takes anything from another: the next one takes the
+  /// places that become free first, after the turnover.
+  [[nodiscard]] std::vector<ClusterLife> lives_apart() const {
+    const TimingTable* const times = grid_.device().settings().times();
+    const auto turnover = times == nullptr ? 0 : static_cast<double>(times->cta_turnover);
+    const auto ctas = static_cast<uint32_t>(grid_.configuration().cluster.volume());
+    FreeSlots free(ctas, grid_.gpcs_);
+    std::vector<ClusterLife> lives;
+    for (uint64_t index = 0; index < members_.size(); ++index) {
+      const auto cycles = static_cast<double>(members_[index].cycles);
+      double start = 0;
+      std::vector<FreeSlots::FreeSlot> taken(ctas);
+      if (index < grid_.resident_clusters()) {
+        start = static_cast<double>(grid_.begin_of(index));
+        for (uint32_t cta = 0; cta < ctas; ++cta)
+          taken[cta].place = static_cast<uint32_t>(index * ctas + cta);
+      } else {
+        taken = *free.take();  // those of a cluster that has ended are always enough
+        start = taken.back().at + turnover;
+      }
+      for (uint32_t cta = 0; cta < ctas; ++cta) {
+        const bool is_known = index < profiles_.size() && !profiles_[index].ends.empty();
+        taken[cta].at =
+            start + (is_known ? static_cast<double>(profiles_[index].ends[cta]) : cycles);
+        free.add(taken[cta]);
+      }
+      lives.push_back({.begin = start, .end = start + cycles, .place = taken.front().place / ctas});
     }
-    result_.cycles = grid_.corrected_time(profiles_);
+    return lives;
+  }
+
+  void find_times() {
+    grid_.lives_ = lives_apart();
+    double end = 0;
+    for (const ClusterLife& life : grid_.lives_) end = std::max(end, life.end);
+    result_.alone_cycles = static_cast<Cycle>(end);
+    result_.cycles = grid_.l2() == nullptr ? result_.alone_cycles : grid_.corrected_time(profiles_);
+    if (!grid_.in_steps_) return;
+    Cycle written_at = 0;
+    for (const Member& member : members_) written_at = std::max(written_at, member.written_at);
     grid_.writing_cycles_ = written_at - result_.alone_cycles;
   }
 
@@ -220,14 +289,14 @@ class OneWave {
   std::vector<Member> members_;
   std::vector<DemandProfile> profiles_;
   std::atomic<uint64_t> first_failed_;  ///< clusters after it need not run
-  std::mutex mutex_;                    ///< held while a cluster that has ended is counted
+  std::mutex mutex_;                    ///< held while `first_failed_` changes
   bool is_backwards_ = false;
   Cycle clock_at_ = 0;  ///< when the clock was last followed
 };
 
-void Grid::run_together(LaunchResult& result) {
+void Grid::run_independent(LaunchResult& result) {
   next_cluster_ = clusters_.volume();  // all start here; none is left for cluster launch control
-  OneWave(*this, result).run();
+  IndependentClusters(*this, result).run();
 }
 
 }  // namespace bw::sim
