@@ -312,6 +312,17 @@ TEST(RaceAsync, AnAnswerOfLaunchControlIsWaitedForAndReleased) {
               64);
 }
 
+TEST(RaceAsync, ACommitToAnMbarrierThatIsNotInitialisedIsNoRaceWithItself) {
+  const Report report = expect_race({"no mbarrier is initialised", "tcgen05.commit"}, R"(
+  setp.eq.u32 %p0, %t, 0;
+  mov.u32 %r0, bar;
+  @%p0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r0];
+  nanosleep.u32 3000;
+)",
+                                    32);
+  EXPECT_NE(report.code, FaultCode::race_barrier_end);
+}
+
 /// Rank 0 loads for both CTAs of the cluster.
 TEST(RaceAsync, AMulticastCopyIsThereInEveryCtaThatWaits) {
   const auto kernel = [](const std::string& before) {

@@ -154,7 +154,9 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
     return;
   const bool is_wait = std::string_view(earlier.unit) == kWaitUnit;
   const bool is_use = is_wait || std::string_view(earlier.unit) == kArrivalUnit;
-  if (is_use && is_through(conflict, touch)) return;
+  // Uses of an mbarrier are atomic towards each other, by whatever proxy.
+  if (is_use && (are_strong_in_scope(earlier, *touch.accessor) || is_through(conflict, touch)))
+    return;
   const bool exchanges_volatile = earlier.is_volatile && touch.accessor->is_volatile;
   // Writes that strong reads have seen precede the thread's later accesses to volatile data.
   if (exchanges_volatile && sees(conflict, touch)) return;
