@@ -21,6 +21,7 @@ struct LanePointers {
   LaneMask unwritten = 0;      ///< of a load: lanes that read bytes which nothing has written
   const Cta* cta = nullptr;    ///< whose shared memory, where some lane does
 
+  /// Where this lane accesses memory.
   [[nodiscard]] std::byte* at(int lane) const {
     return base != nullptr ? base + static_cast<size_t>(lane) * stride_bytes : own[lane];
   }
