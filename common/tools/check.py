@@ -104,8 +104,8 @@ def _run_code(root, exercise, tools, own, new_folder, progress):
     def solution(program):
         text = regions.read_text(root / exercise.solution_file)
         unchanged = device_code.Replaced(exercise.solution_file, text, exercise.solution_file)
-        return device_code.compile_to_ptx(root, tools, [program], [unchanged],
-                                          new_folder())[program].files
+        place = new_folder() / "solution"
+        return device_code.compile_to_ptx(root, tools, [program], [unchanged], place)[program].files
 
     figures = []
     for number, run in enumerate(exercise.runs, 1):
