@@ -18,12 +18,6 @@ void VectorClock::join_own(const SharedClocks& other) {
     own(own_).join(*other);
 }
 
-void VectorClock::join(const VectorClock& other) {
-  is_past_grid_wait_ = is_past_grid_wait_ || other.is_past_grid_wait_;
-  join_own(other.own_);
-  foreign_.join(other.foreign_);
-}
-
 void VectorClock::join_chains(const VectorClock& other) {
   if (other.own_ == nullptr || other.own_ == own_) return;
   if (own_ == nullptr || !own_->holds_chains(*other.own_)) own(own_).join_chains(*other.own_);

@@ -73,8 +73,12 @@ class VectorClock {
   /// See pass_grid_wait().
   [[nodiscard]] bool is_past_grid_wait() const { return is_past_grid_wait_; }
 
-  /// Everything that `other` knows becomes known.
-  void join(const VectorClock& other);
+  /// Everything that `other` knows becomes known. Mostly both share it already.
+  void join(const VectorClock& other) {
+    is_past_grid_wait_ = is_past_grid_wait_ || other.is_past_grid_wait_;
+    if (other.own_ != own_) join_own(other.own_);
+    if (other.foreign_ != foreign_) foreign_.join(other.foreign_);
+  }
   /// What `other` knows of asynchronous operations becomes known.
   void join_chains(const VectorClock& other);
   /// Everything that `other`, of another cluster, knows becomes known.
