@@ -88,7 +88,7 @@ TEST(RaceGlobalScopes, MeetWhereEachContainsTheOther) {
 SharedView knowing(uint32_t warp, Clock clock) {
   View view;
   view.generic.learn_lanes(warp, kAllLanes, clock);
-  return std::make_shared<const View>(std::move(view));
+  return SharedView::make(std::move(view));
 }
 
 TEST(RaceGlobalLocations, AStoreReplacesWhatAnAtomicAddsTo) {

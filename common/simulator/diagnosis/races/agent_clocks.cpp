@@ -105,8 +105,8 @@ SharedClocks joined(const SharedClocks& a, const SharedClocks& b) {
   if (b == nullptr || a == b) return a;
   if (a == nullptr || b->holds(*a)) return b;
   if (a->holds(*b)) return a;
-  auto both = std::make_shared<AgentClocks>(*a);
-  both->join(*b);
+  SharedClocks both = SharedClocks::make(*a);
+  both.change().join(*b);
   return both;
 }
 

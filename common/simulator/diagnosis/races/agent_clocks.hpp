@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "common/simulator/base/types.hpp"
+#include "common/simulator/diagnosis/races/shared_value.hpp"
 
 namespace bw::sim::races {
 
@@ -68,16 +68,7 @@ class AgentClocks {
 };
 
 /// Clocks that copies share until one of them learns more; null where nothing is known.
-using SharedClocks = std::shared_ptr<const AgentClocks>;
-
-/// The clocks for a change: they belong to `clocks` alone.
-[[nodiscard]] inline AgentClocks& own(SharedClocks& clocks) {
-  if (clocks == nullptr)
-    clocks = std::make_shared<AgentClocks>();
-  else if (clocks.use_count() != 1)
-    clocks = std::make_shared<AgentClocks>(*clocks);
-  return const_cast<AgentClocks&>(*clocks);  // made above, and not as a constant
-}
+using SharedClocks = SharedValue<AgentClocks>;
 
 /// What both know; one of the two where that knows all.
 [[nodiscard]] SharedClocks joined(const SharedClocks& a, const SharedClocks& b);

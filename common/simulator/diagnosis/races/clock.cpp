@@ -6,7 +6,7 @@ void VectorClock::learn_foreign_lanes(uint64_t cluster, uint32_t warp, LaneMask 
                                       Clock clock) {
   if ((lanes & ~foreign_lanes_known(cluster, warp, clock)) == 0) return;
   SharedClocks clocks = foreign_.of(cluster);
-  own(clocks).learn_lanes(warp, lanes, clock);
+  clocks.own().learn_lanes(warp, lanes, clock);
   foreign_.replace(cluster, clocks);
 }
 
@@ -15,18 +15,12 @@ void VectorClock::join_own(const SharedClocks& other) {
   if (own_ == nullptr || other->holds(*own_))
     own_ = other;
   else if (!own_->holds(*other))
-    own(own_).join(*other);
-}
-
-void VectorClock::join(const VectorClock& other) {
-  is_past_grid_wait_ = is_past_grid_wait_ || other.is_past_grid_wait_;
-  join_own(other.own_);
-  foreign_.join(other.foreign_);
+    own_.own().join(*other);
 }
 
 void VectorClock::join_chains(const VectorClock& other) {
   if (other.own_ == nullptr || other.own_ == own_) return;
-  if (own_ == nullptr || !own_->holds_chains(*other.own_)) own(own_).join_chains(*other.own_);
+  if (own_ == nullptr || !own_->holds_chains(*other.own_)) own_.own().join_chains(*other.own_);
 }
 
 void VectorClock::join_foreign(const VectorClock& other, uint64_t cluster) {

@@ -12,7 +12,6 @@
 /// PLDI 2009, for epochs; the rest follows from the memory consistency model of the PTX ISA.
 
 #include <cstdint>
-#include <memory>
 
 #include "common/simulator/base/types.hpp"
 #include "common/simulator/diagnosis/races/agent_clocks.hpp"
@@ -60,11 +59,11 @@ class VectorClock {
 
   /// Lanes become known up to `clock`.
   void learn_lanes(uint32_t warp, LaneMask lanes, Clock clock) {
-    if (!knows_lanes(warp, lanes, clock)) own(own_).learn_lanes(warp, lanes, clock);
+    if (!knows_lanes(warp, lanes, clock)) own_.own().learn_lanes(warp, lanes, clock);
   }
   /// A chain becomes known up to `clock`.
   void learn_chain(uint32_t chain, Clock clock) {
-    if (!knows_chain(chain, clock)) own(own_).learn_chain(chain, clock);
+    if (!knows_chain(chain, clock)) own_.own().learn_chain(chain, clock);
   }
   /// Lanes of a warp of another cluster become known up to `clock`.
   void learn_foreign_lanes(uint64_t cluster, uint32_t warp, LaneMask lanes, Clock clock);
@@ -73,8 +72,12 @@ class VectorClock {
   /// See pass_grid_wait().
   [[nodiscard]] bool is_past_grid_wait() const { return is_past_grid_wait_; }
 
-  /// Everything that `other` knows becomes known.
-  void join(const VectorClock& other);
+  /// Everything that `other` knows becomes known. Mostly both share it already.
+  void join(const VectorClock& other) {
+    is_past_grid_wait_ = is_past_grid_wait_ || other.is_past_grid_wait_;
+    if (other.own_ != own_) join_own(other.own_);
+    if (other.foreign_ != foreign_) foreign_.join(other.foreign_);
+  }
   /// What `other` knows of asynchronous operations becomes known.
   void join_chains(const VectorClock& other);
   /// Everything that `other`, of another cluster, knows becomes known.
@@ -166,6 +169,6 @@ struct View {
 };
 
 /// A view that no longer changes.
-using SharedView = std::shared_ptr<const View>;
+using SharedView = SharedValue<View>;
 
 }  // namespace bw::sim::races

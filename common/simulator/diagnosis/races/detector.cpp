@@ -260,13 +260,18 @@ void Detector::check_end(const Cta& cta) {
       }
     });
   }
+  ShadowEntry passed;  // of an operation that comes before: neighbours are mostly its as well
   shared_[cta.rank].for_each([&](uint64_t address, uint32_t bytes, const ShadowEntry& entry) {
+    if (entry.accessor == passed.accessor && entry.clock == passed.clock) return;
     const Accessor& accessor = accessors_[entry.number()];
     const bool is_own = accessor.cta_rank == cta.rank && accessor.proxy == Proxy::generic;
     if (is_own) return;
     LaneMask unknown = 0;
     if (accessor.is_async) {
-      if (known.knows_chain(accessor.agent, entry.clock)) return;
+      if (known.knows_chain(accessor.agent, entry.clock)) {
+        passed = entry;
+        return;
+      }
     } else {
       const LaneMask lanes = known.lanes_known(accessor.agent, entry.clock);
       const LanePattern pattern = entry.pattern();

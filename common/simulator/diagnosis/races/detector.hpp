@@ -42,6 +42,8 @@ enum Queue : uint32_t {
   kFirstFreeQueue,     ///< for parts
 };
 
+struct NamedBarrierState;
+
 /// A copy under way.
 struct CopyAgents {
   Agent reads;   ///< reads its source
@@ -168,6 +170,11 @@ class Detector final : public Observer {
   /// So must it for an operation that will arrive on it.
   void use(const CopySignal& signal, const Origin& origin, const View& start, const char* unit);
   void pass(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes, int64_t phase);
+  void on_cluster_barrier(const BarrierEvent& event);
+  void on_named_barrier(const BarrierEvent& event);
+  /// Two groups of warps that use a named barrier at once: an arrival of threads that cannot know
+  /// the phase before to be complete could as well fall into that phase (PTX ISA, "bar, barrier").
+  void check_phase(const NamedBarrierState& barrier, const BarrierEvent& event);
   void copy_issued(const CopyEvent& event);
   void cp_async_issued(const CopyEvent& event);
   template <class Callback, class Event>

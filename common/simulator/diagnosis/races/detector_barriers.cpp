@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/diagnosis/races/detector_state.hpp"
 
 namespace bw::sim::races {
@@ -182,43 +184,85 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
 }
 
 void Detector::on_barrier(const BarrierEvent& event) {
-  State& state = *state_;
-  if (event.of_cluster) {
-    if (event.completes) {
-      // Threads that have exited count as arrived: that they are through is known, and no more.
-      for (Cta& cta : cluster_.ctas())
-        for (const Warp& warp : cta.warps) {
-          if (warp.live == kAllLanes) continue;
-          View exited;
-          threads_.release({nullptr, static_cast<uint16_t>(cta.rank),
-                            static_cast<uint16_t>(warp.index), ~warp.live},
-                           exited);
-          state.cluster_pending.keep_relaxed(exited);
-        }
-      std::swap(state.cluster_done, state.cluster_pending);
-      state.cluster_pending.clear();
-    } else {
-      Semantics semantics = semantics_of(event.origin, MemoryOrder::release, MemoryScope::cluster);
-      semantics.scope = MemoryScope::cluster;
-      state.cluster_pending.release(threads_, event.origin, semantics, tensor_order_);
-    }
-  } else {
-    NamedBarrierState& barrier = state.named_barriers[key_of(event.origin.cta_rank, event.id)];
-    if (event.completes) {
-      const View& all = barrier.pending.of_cta(event.origin.cta_rank);
-      for (const Origin& waiter : barrier.waiters) {
-        threads_.replace(waiter, all);
-        if (tensor_order_ != nullptr) tensor_order_->acquired(waiter, barrier.pending.tensor());
-      }
-      barrier.pending.clear();
-      barrier.waiters.clear();
-    } else {
-      barrier.pending.release(threads_, event.origin, {MemoryOrder::release, MemoryScope::cta},
-                              tensor_order_);
-      if (event.waits) barrier.waiters.push_back(event.origin);
-    }
-  }
+  if (event.of_cluster)
+    on_cluster_barrier(event);
+  else
+    on_named_barrier(event);
   notify_parts(EventKind::barrier, &Observer::on_barrier, event);
+}
+
+void Detector::on_cluster_barrier(const BarrierEvent& event) {
+  State& state = *state_;
+  if (!event.completes) {
+    Semantics semantics = semantics_of(event.origin, MemoryOrder::release, MemoryScope::cluster);
+    semantics.scope = MemoryScope::cluster;
+    state.cluster_pending.release(threads_, event.origin, semantics, tensor_order_);
+    return;
+  }
+  // Threads that have exited count as arrived: that they are through is known, and no more.
+  for (Cta& cta : cluster_.ctas())
+    for (const Warp& warp : cta.warps) {
+      if (warp.live == kAllLanes) continue;
+      View exited;
+      threads_.release(
+          {nullptr, static_cast<uint16_t>(cta.rank), static_cast<uint16_t>(warp.index), ~warp.live},
+          exited);
+      state.cluster_pending.keep_relaxed(exited);
+    }
+  std::swap(state.cluster_done, state.cluster_pending);
+  state.cluster_pending.clear();
+}
+
+void Detector::on_named_barrier(const BarrierEvent& event) {
+  const uint16_t rank = event.origin.cta_rank;
+  NamedBarrierState& barrier = state_->named_barriers[key_of(rank, event.id)];
+  if (!event.completes) {
+    barrier.pending.release(threads_, event.origin, {MemoryOrder::release, MemoryScope::cta},
+                            tensor_order_);
+    check_phase(barrier, event);
+    barrier.arrivals.push_back(event.origin);
+    if (event.waits) barrier.waiters.push_back(event.origin);
+    return;
+  }
+  // Whoever waits learns that the phase is complete, and hands that on with all else.
+  barrier.complete = threads_.next_in_order(rank, static_cast<int>(event.id), kNamedBarrierQueue);
+  View& all = barrier.pending.of_cta(rank);
+  all.generic.learn_chain(barrier.complete.chain, barrier.complete.clock);
+  for (const Origin& waiter : barrier.waiters) {
+    threads_.replace(waiter, all);
+    if (tensor_order_ != nullptr) tensor_order_->acquired(waiter, barrier.pending.tensor());
+  }
+  barrier.pending.clear();
+  barrier.waiters.clear();
+  std::swap(barrier.previous, barrier.arrivals);
+  barrier.arrivals.clear();
+}
+
+void Detector::check_phase(const NamedBarrierState& barrier, const BarrierEvent& event) {
+  if (barrier.complete.clock == 0) return;
+  LaneMask unknowing = 0;
+  threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
+    if (!group.view.generic.knows_chain(barrier.complete.chain, barrier.complete.clock))
+      unknowing |= lanes;
+  });
+  if (unknowing == 0) return;
+  // Another warp's arrival says more than this warp's own.
+  const auto other =
+      std::find_if(barrier.previous.begin(), barrier.previous.end(),
+                   [&](const Origin& origin) { return origin.warp != event.origin.warp; });
+  const Origin& earlier = other == barrier.previous.end() ? barrier.previous.front() : *other;
+  const auto side = [&](const Origin& origin) {
+    Accessor accessor;
+    accessor.instruction = origin.instruction;
+    accessor.agent = threads_.warp_of(origin);
+    accessor.cta_rank = origin.cta_rank;
+    accessor.warp = origin.warp;
+    accessor.writes = true;
+    accessor.unit = kArrivalUnit;
+    return accessor;
+  };
+  report(Missing::barrier_phase, side(earlier), earlier.lanes, side(event.origin), unknowing,
+         fmt::format("barrier {}, phases {} and {}", event.id, event.phase - 1, event.phase));
 }
 
 }  // namespace bw::sim::races

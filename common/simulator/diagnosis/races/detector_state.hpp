@@ -42,8 +42,11 @@ inline Semantics semantics_of(const Origin& origin, MemoryOrder order, MemorySco
 
 /// A named barrier of a CTA.
 struct NamedBarrierState {
-  Handover pending;             ///< to the current phase
-  std::vector<Origin> waiters;  ///< in it
+  Handover pending;              ///< to the current phase
+  std::vector<Origin> arrivals;  ///< in it
+  std::vector<Origin> waiters;   ///< in it
+  std::vector<Origin> previous;  ///< the arrivals in the phase before
+  Threads::Ticket complete;      ///< of the phase before; clock 0: there was none
 };
 
 /// Operations of a thread or warp that complete in order, in groups: a wait for a group is one for

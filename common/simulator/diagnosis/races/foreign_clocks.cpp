@@ -14,7 +14,7 @@ constexpr size_t kPageClusters = 16;
 
 /// The clocks of neighbouring clusters.
 using Page = std::array<SharedClocks, kPageClusters>;
-using SharedPage = std::shared_ptr<const Page>;
+using SharedPage = SharedValue<Page>;
 
 }  // namespace
 
@@ -70,7 +70,6 @@ struct ForeignClocks::Tree {
 namespace {
 
 using Tree = ForeignClocks::Tree;
-using SharedTree = std::shared_ptr<const Tree>;
 
 uint64_t mixed(uint64_t hash, const void* pointer) {
   constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ull;
@@ -85,8 +84,8 @@ class Results {
  public:
   /// What make() has returned for the same operands, or returns now.
   template <class Make>
-  std::shared_ptr<const First> get(const std::shared_ptr<const First>& first,
-                                   const std::shared_ptr<const Second>& second, Make&& make) {
+  SharedValue<First> get(const SharedValue<First>& first, const SharedValue<Second>& second,
+                         Make&& make) {
     Entry& entry = entries_[mixed(mixed(0, first.get()), second.get()) % slots];
     if (entry.first != first || entry.second != second) entry = {first, second, make()};
     return entry.result;
@@ -94,9 +93,9 @@ class Results {
 
  private:
   struct Entry {
-    std::shared_ptr<const First> first;
-    std::shared_ptr<const Second> second;
-    std::shared_ptr<const First> result;
+    SharedValue<First> first;
+    SharedValue<Second> second;
+    SharedValue<First> result;
   };
   std::array<Entry, slots> entries_;
 };
@@ -109,7 +108,7 @@ class Pages {
     uint64_t hash = 0;
     for (const SharedClocks& clocks : page) hash = mixed(hash, clocks.get());
     SharedPage& known = pages_[hash % pages_.size()];
-    if (known == nullptr || *known != page) known = std::make_shared<const Page>(std::move(page));
+    if (known == nullptr || *known != page) known = SharedPage::make(std::move(page));
     return known;
   }
 
@@ -161,7 +160,7 @@ Which join_rows(const Row& a, const Row& b, Row& row, JoinOne&& join_one) {
 SharedClocks joined_clocks(const SharedClocks& a, const SharedClocks& b) {
   if (a == nullptr || b == nullptr || a == b) return a == nullptr ? b : a;
   // Of equal ones always the same.
-  if (b < a) return joined_clocks(b, a);
+  if (b.get() < a.get()) return joined_clocks(b, a);
   return kept().joined_clocks.get(a, b, [&] { return joined(a, b); });
 }
 
@@ -202,7 +201,7 @@ void ForeignClocks::replace(uint64_t cluster, const SharedClocks& clocks) {
   if (pages[number] != nullptr) page = *pages[number];
   page[cluster % kPageClusters] = clocks;
   pages[number] = kept().pages.get(std::move(page));
-  tree_ = std::make_shared<const Tree>(std::move(pages), tree_.get());
+  tree_ = SharedValue<Tree>::make(std::move(pages), tree_.get());
 }
 
 void ForeignClocks::join(const ForeignClocks& other) {
@@ -222,7 +221,7 @@ void ForeignClocks::join(const ForeignClocks& other) {
       tree_ = other.tree_;
       break;
     case Which::other: {
-      auto both = std::make_shared<const Tree>(std::move(pages), tree_.get());
+      auto both = SharedValue<Tree>::make(std::move(pages), tree_.get());
       both->add_older(other.tree_->state);
       tree_ = std::move(both);
     }

@@ -9,7 +9,6 @@
 /// learn the same share it, however they learned it.
 
 #include <cstdint>
-#include <memory>
 
 #include "common/simulator/diagnosis/races/agent_clocks.hpp"
 
@@ -36,7 +35,7 @@ class ForeignClocks {
   friend bool operator==(const ForeignClocks&, const ForeignClocks&) = default;
 
  private:
-  std::shared_ptr<const Tree> tree_;  ///< null where nothing is known
+  SharedValue<Tree> tree_;  ///< null where nothing is known
 };
 
 }  // namespace bw::sim::races

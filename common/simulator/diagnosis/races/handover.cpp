@@ -10,13 +10,6 @@ View& Handover::of(std::vector<std::pair<uint16_t, View>>& views, uint16_t cta_r
   return views.emplace_back(cta_rank, View{}).second;
 }
 
-const View& Handover::of_cta(uint16_t cta_rank) const {
-  static const View kNothing;
-  for (const auto& [rank, view] : by_cta_)
-    if (rank == cta_rank) return view;
-  return kNothing;
-}
-
 void Handover::release(Threads& threads, const Origin& origin, Semantics semantics,
                        TensorOrder* tensor) {
   bool is_wide = semantics.scope > MemoryScope::cta;

@@ -44,7 +44,7 @@ class Handover {
   void acquire(Threads& threads, const Origin& origin, Semantics semantics,
                TensorOrder* tensor) const;
   /// All that threads of one CTA have handed on; for barriers that only know one scope.
-  [[nodiscard]] const View& of_cta(uint16_t cta_rank) const;
+  [[nodiscard]] View& of_cta(uint16_t cta_rank) { return of(by_cta_, cta_rank); }
   /// Takes everything back.
   void clear();
 

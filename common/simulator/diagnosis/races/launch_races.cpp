@@ -87,7 +87,14 @@ std::shared_ptr<GlobalShadow> LaunchRaces::shadow_of_cluster() {
 
 void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& shadow) {
   ++taken_;
-  if (shadow == linked_) return;
+  if (shadow == linked_) {
+    // Host threads that compare the launch with others later own none of its clocks.
+    if (has_ended()) {
+      linked_->locations = {};
+      linked_->fences.clear();
+    }
+    return;
+  }
   // Nothing is known of the clusters before; what the cluster did itself is in order.
   View own;
   const auto chain = static_cast<uint32_t>(cluster);

@@ -8,8 +8,8 @@ namespace {
 /// `view` and what was known before, as one.
 SharedView joined(const SharedView& before, const SharedView& view) {
   if (before == nullptr || before == view) return view;
-  auto both = std::make_shared<View>(*before);
-  both->join(*view);
+  SharedView both = SharedView::make(*before);
+  both.change().join(*view);
   return both;
 }
 
@@ -36,12 +36,12 @@ void LocationTable::add(LocationState& state, const Released& one) {
   const bool is_wide = one.scope >= MemoryScope::gpu;
   if (const auto many = of_party(kMany); is_wide && many != state.released.end()) {
     // A view that no thread has found yet can change.
-    if (many->view.use_count() == 1) {
-      one.tell(const_cast<View&>(*many->view), kManyClusters);
+    if (many->view.is_only_owner()) {
+      one.tell(many->view.change(), kManyClusters);
       return;
     }
-    auto view = std::make_shared<View>(*many->view);
-    one.tell(*view, kManyClusters);
+    SharedView view = SharedView::make(*many->view);
+    one.tell(view.change(), kManyClusters);
     if (*view == *many->view) return;
     many->view = std::move(view);
     return;
@@ -59,7 +59,7 @@ void LocationTable::add(LocationState& state, const Released& one) {
     other.tell(all, kManyClusters);
     return true;
   });
-  state.released.push_back({kMany, one.scope, std::make_shared<View>(std::move(all))});
+  state.released.push_back({kMany, one.scope, SharedView::make(std::move(all))});
 }
 
 void ThreadOrder::release_fence(MemoryScope scope, const SharedView& view) {

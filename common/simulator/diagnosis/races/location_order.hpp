@@ -10,7 +10,6 @@
 /// since) and each side's scope contains the other side.
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -56,8 +55,8 @@ struct Released {
       known.join_foreign(*view);
     } else {
       if (abroad_of != view) {
-        auto made = std::make_shared<View>();
-        made->join_foreign(*view, from.cluster);
+        SharedView made = SharedView::make();
+        made.change().join_foreign(*view, from.cluster);
         abroad = std::move(made);
         abroad_of = view;
       }

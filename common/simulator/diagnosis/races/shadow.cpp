@@ -3,9 +3,27 @@
 namespace bw::sim::races {
 
 ByteShadow::Page& ByteShadow::new_page(uint64_t number) {
+  constexpr size_t kMostPagesOfPiece = 32;
+  if (pages_ == room_) {
+    const size_t added = std::clamp<size_t>(room_, 1, kMostPagesOfPiece);
+    pieces_.push_back(std::make_unique<Page[]>(added));
+    free_page_ = pieces_.back().get();
+    room_ += added;
+  }
+  if (2 * pages_ >= table_.size()) grow_table();
+  ++pages_;
   last_page_ = number;
-  last_ = pages_.emplace(number, std::make_unique<Page>()).first->second.get();
+  last_ = free_page_++;
+  table_[slot_of(number)] = {number, last_};
   return *last_;
+}
+
+void ByteShadow::grow_table() {
+  constexpr size_t kFirstSlots = 8;
+  std::vector<Numbered> before(std::max(kFirstSlots, 2 * table_.size()));
+  before.swap(table_);
+  for (const Numbered& one : before)
+    if (one.page != nullptr) table_[slot_of(one.number)] = one;
 }
 
 void ByteShadow::set_aside(Block& block, uint64_t index) {
@@ -151,7 +169,7 @@ bool ByteShadow::are_read_by_two(uint64_t address, uint32_t bytes) {
 }
 
 size_t ByteShadow::footprint_bytes() const {
-  size_t bytes = pages_.size() * (sizeof(Page) + 4 * sizeof(void*));
+  size_t bytes = room_ * sizeof(Page) + table_.capacity() * sizeof(Numbered);
   for (const auto& pool : pools_) bytes += pool.capacity() * sizeof(ShadowEntry);
   for (const auto& unused : free_) bytes += unused.capacity() * sizeof(uint32_t);
   for (const auto& [index, older] : older_)

@@ -175,15 +175,29 @@ class ByteShadow {
   };
   static constexpr uint32_t kPageBlocks = 16;
   using Page = std::array<Block, kPageBlocks>;
+  /// A page in the table of pages.
+  struct Numbered {
+    uint64_t number = 0;
+    Page* page = nullptr;  ///< null: the slot is free
+  };
   /// Room for how many entries a block of each size has.
   static constexpr std::array<uint32_t, 5> kRoom = {2, 4, 8, 16, kMostEntries};
 
   [[nodiscard]] Page* find_page(uint64_t number) {
     if (number == last_page_) return last_;
-    const auto found = pages_.find(number);
-    if (found == pages_.end()) return nullptr;
+    if (pages_ == 0) return nullptr;
+    const Numbered& found = table_[slot_of(number)];
+    if (found.page == nullptr) return nullptr;
     last_page_ = number;
-    return last_ = found->second.get();
+    return last_ = found.page;
+  }
+  /// The slot of a page, or the free one where it belongs.
+  [[nodiscard]] size_t slot_of(uint64_t number) const {
+    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ull;
+    const size_t mask = table_.size() - 1;
+    size_t slot = static_cast<size_t>(number * kFactor >> 32) & mask;
+    while (table_[slot].page != nullptr && table_[slot].number != number) slot = (slot + 1) & mask;
+    return slot;
   }
   [[nodiscard]] Block* find(uint64_t index) {
     Page* const page = find_page(index / kPageBlocks);
@@ -194,6 +208,8 @@ class ByteShadow {
     return block != nullptr ? *block : new_page(index / kPageBlocks)[index % kPageBlocks];
   }
   Page& new_page(uint64_t number);
+  /// Makes a larger table of pages.
+  void grow_table();
   [[nodiscard]] const ShadowEntry* entries_of(const Block& block) const {
     return block.size_class == 0 ? block.few.data() : pools_[block.size_class].data() + block.first;
   }
@@ -314,7 +330,12 @@ class ByteShadow {
   }
 
   const AccessorTable& accessors_;
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  std::vector<Numbered> table_;  ///< of pages: a power of two of slots, at most half of them used
+  /// Where the pages are: each piece has room for as many as all pieces before it, up to a bound.
+  std::vector<std::unique_ptr<Page[]>> pieces_;
+  size_t pages_ = 0;           ///< how many there are
+  size_t room_ = 0;            ///< for how many the pieces have room
+  Page* free_page_ = nullptr;  ///< the next one of the last piece
   uint64_t last_page_ = ~uint64_t{0};
   Page* last_ = nullptr;
   std::array<std::vector<ShadowEntry>, kRoom.size()> pools_;
@@ -343,12 +364,14 @@ void ByteShadow::visit_older(Block& block, uint64_t index, uint32_t bytes, const
 
 template <class Use>
 void ByteShadow::for_each(Use&& use) const {
-  std::vector<uint64_t> numbers;
-  numbers.reserve(pages_.size());
-  for (const auto& [number, page] : pages_) numbers.push_back(number);
-  std::sort(numbers.begin(), numbers.end());
-  for (const uint64_t number : numbers) {
-    const Page& page = *pages_.at(number);
+  std::vector<Numbered> ascending;
+  ascending.reserve(pages_);
+  for (const Numbered& one : table_)
+    if (one.page != nullptr) ascending.push_back(one);
+  std::sort(ascending.begin(), ascending.end(),
+            [](const Numbered& a, const Numbered& b) { return a.number < b.number; });
+  for (const auto& [number, numbered] : ascending) {
+    const Page& page = *numbered;
     for (uint32_t i = 0; i < kPageBlocks; ++i) {
       const uint64_t index = number * kPageBlocks + i;
       if (page[i].has_older)

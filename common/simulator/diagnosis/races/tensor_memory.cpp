@@ -31,7 +31,8 @@ uint32_t hash_of(std::string_view text) {
 }
 
 constexpr uint32_t key_of(const Origin& origin) {
-  return uint32_t{origin.cta_rank} << 16 | origin.warp;
+  constexpr uint32_t kMostWarpsOfCta = 32;
+  return origin.cta_rank * kMostWarpsOfCta + origin.warp;
 }
 
 /// Calls body(column, block) for the cells of a range.
@@ -56,7 +57,10 @@ bool overlaps(const TensorRange& a, const TensorRange& b) {
 }  // namespace
 
 TensorMemoryRaces::Warp& TensorMemoryRaces::warp_of(const Origin& origin) {
-  return warps_[key_of(origin)];
+  const size_t key = key_of(origin);
+  if (warps_.size() <= key) warps_.resize(key + 1);
+  if (warps_[key] == nullptr) warps_[key] = std::make_unique<Warp>();
+  return *warps_[key];
 }
 
 uint32_t TensorMemoryRaces::begin(const Origin& origin, Kind kind, int lane) {
@@ -83,7 +87,7 @@ uint32_t TensorMemoryRaces::begin(const Origin& origin, Kind kind, int lane) {
   operation.epoch = ++streams_[stream].last;
   operation.kind = kind;
   operation.uses = 1;  // the caller's
-  judged_.clear();
+  ++present_;
   return index;
 }
 
@@ -385,8 +389,8 @@ void TensorMemoryRaces::check(const Cell& cell, uint32_t index, const TensorRang
 
 void TensorMemoryRaces::judge(uint32_t other, bool other_writes, uint32_t index,
                               const TensorRange& range) {
-  if (other == index || std::find(judged_.begin(), judged_.end(), other) != judged_.end()) return;
-  judged_.push_back(other);
+  if (other == index || operations_[other].judged_in == present_) return;
+  operations_[other].judged_in = present_;
   if (!is_ordered(operations_[other], operations_[index], strict_))
     report(operations_[other], other_writes, operations_[index], range);
 }

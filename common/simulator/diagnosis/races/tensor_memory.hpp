@@ -96,6 +96,7 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
     uint16_t lane = 0;                ///< of a part of a cell, modulo 32
     std::array<uint32_t, 4> shape{};  ///< of an MMA: what must agree in a pipeline
     uint32_t uses = 0;                ///< by cells
+    uint64_t judged_in = 0;           ///< the last value of present_ that it was judged in
   };
   /// What was done in 16 lanes of a column: the last write and the reads since, as operations and
   /// flags; 0: nothing.
@@ -153,7 +154,7 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   bool strict_;
   const Kernel& kernel_;
   Report report_;
-  std::unordered_map<uint32_t, Warp> warps_;  ///< by CTA rank and number
+  std::vector<std::unique_ptr<Warp>> warps_;  ///< by CTA rank and number; null before it is used
   std::vector<Stream> streams_;
   std::vector<Operation> operations_{1};  ///< 0: no operation
   std::vector<uint32_t> free_operations_;
@@ -164,8 +165,8 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   };
   std::unordered_map<uint64_t, Commit> commits_;  ///< by id
   TensorView last_commit_;
-  /// Earlier operations that the present one was held against.
-  std::vector<uint32_t> judged_;
+  /// Number of the present operation: earlier ones are held against it once.
+  uint64_t present_ = 0;
 };
 
 class Detector;

@@ -64,8 +64,8 @@ void Threads::release(const Origin& origin, View& into) {
 }
 
 SharedView Threads::snapshot(const Origin& origin) {
-  auto view = std::make_shared<View>();
-  release(origin, *view);
+  SharedView view = SharedView::make();
+  release(origin, view.change());
   return view;
 }
 

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -74,13 +73,7 @@ struct LaneGroup {
     return unordered_ == nullptr ? kNone : *unordered_;
   }
   /// The same for a change.
-  [[nodiscard]] Unordered& own_unordered() {
-    if (unordered_ == nullptr)
-      unordered_ = std::make_shared<Unordered>();
-    else if (unordered_.use_count() != 1)
-      unordered_ = std::make_shared<Unordered>(*unordered_);
-    return *unordered_;
-  }
+  [[nodiscard]] Unordered& own_unordered() { return unordered_.own(); }
   /// Adds to a part of it.
   void keep(View Unordered::*part, const View& seen) {
     if (!seen.empty()) (own_unordered().*part).join(seen);
@@ -94,7 +87,7 @@ struct LaneGroup {
   }
 
  private:
-  std::shared_ptr<Unordered> unordered_;  ///< copies share it until one is changed; null: nothing
+  SharedValue<Unordered> unordered_;  ///< copies share it until one is changed; null: nothing
 };
 
 /// All threads of one cluster.

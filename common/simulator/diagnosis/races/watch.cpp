@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "common/simulator/diagnosis/races/detector.hpp"
-#include "common/simulator/diagnosis/races/named_barriers.hpp"
 #include "common/simulator/diagnosis/races/tensor_memory.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/ignored_codes.hpp"
@@ -20,7 +19,6 @@ void make_parts(Detector& detector, std::shared_ptr<LaunchRaces> launch) {
   auto tensor_memory = make_tensor_memory_races(detector);
   detector.set_tensor_order(tensor_memory.get());
   detector.add(std::move(tensor_memory));
-  detector.add(std::make_unique<NamedBarrierRaces>(detector));
 }
 
 }  // namespace

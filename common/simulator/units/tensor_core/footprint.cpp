@@ -97,6 +97,7 @@ std::vector<TensorRange> tensor_ranges(const ShiftOperation& shift, uint32_t fir
 std::vector<MemoryRange> matrix_runs(const MatrixDescriptor& matrix, Major major, uint32_t rows,
                                      uint32_t element_bytes, uint32_t k_bytes, uint32_t cta_rank) {
   std::vector<uint32_t> chunks;
+  chunks.reserve(size_t{rows} * k_bytes / kChunkBytes);
   if (major == Major::k) {
     for (uint32_t row = 0; row < rows; ++row)
       for (uint32_t chunk = 0; chunk < k_bytes / kChunkBytes; ++chunk)
