@@ -353,6 +353,9 @@ def parse():
                         help="only tests whose name holds this, those that are built")
     parser.add_argument("--longest", type=float, default=1000, metavar="SECONDS",
                         help="leave out tests that take more processor time")
+    parser.add_argument("--shortest", type=float, default=-1, metavar="SECONDS",
+                        help="leave out tests that take at most that: those of an earlier run with "
+                             "--longest")
     parser.add_argument("--again", metavar="FILE",
                         help="those that survived in the run that wrote this file")
     parser.add_argument("--write", metavar="FILE",
@@ -385,19 +388,21 @@ def checked(arguments):
     return build, suite
 
 
-def prepare(build, suite, scratch, workers, longest):
+def prepare(build, suite, scratch, arguments):
     """Everything that happens once: what each test says and takes without a change, and that it fails
     without a simulator."""
     def say(line):
         print(line, flush=True)
 
     build.prepare(scratch)
-    ran = [test for test in suite.measure(workers, say) if test.name in suite.tests]
-    blind = suite.passing(ran, build.link_dead(scratch), workers)
+    ran = [test for test in suite.measure(arguments.workers, say) if test.name in suite.tests]
+    blind = suite.passing(ran, build.link_dead(scratch), arguments.workers)
     if blind:
         raise SystemExit("pass although no program starts, so they do not run the library that holds "
                          "the mutant: " + ", ".join(blind))
-    suite.leave_out(longest)
+    suite.keep(arguments.shortest, arguments.longest)
+    if not suite.tests:
+        raise SystemExit("no test takes that long: select others with --tests, --shortest and --longest")
     tests = suite.tests.values()
     say(f"{len(tests)} tests take {sum(one.seconds for one in tests):.0f} s of processor time without a "
         f"change, {max(tests, key=lambda one: one.seconds).name} the longest")
@@ -415,7 +420,7 @@ def main():
     begin = time.time()
     with tempfile.TemporaryDirectory(dir=build.folder) as scratch, \
             concurrent.futures.ThreadPoolExecutor(arguments.workers) as pool:
-        prepare(build, suite, Path(scratch), arguments.workers, arguments.longest)
+        prepare(build, suite, Path(scratch), arguments)
         judge = Judge(build, suite, reasons, scratch)
 
         def in_time(mutant):

@@ -238,9 +238,9 @@ class Suite:
         record.write_text(json.dumps(known, indent=1), encoding="utf-8")
         return ran
 
-    def leave_out(self, seconds):
-        """Leaves out tests that take longer."""
-        self.tests = {name: test for name, test in self.tests.items() if test.seconds <= seconds}
+    def keep(self, least, most):
+        """Leaves out tests that take fewer or more seconds."""
+        self.tests = {name: test for name, test in self.tests.items() if least < test.seconds <= most}
 
     @staticmethod
     def passing(tests, library, workers):
