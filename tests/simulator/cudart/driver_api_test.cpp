@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -343,6 +344,16 @@ TEST_F(DriverApi, KernelsHaveAttributesAndOccupancy) {
   ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 128, kBytes),
             CUDA_SUCCESS);
   EXPECT_EQ(blocks, 2);
+  // An SM has 228 KiB, of which each block reserves 1 KiB in addition to its own 227 KiB at most.
+  size_t left = 0;
+  for (const auto& [count, kib] : std::map<int, size_t>{{1, 227}, {2, 113}, {3, 75}}) {
+    ASSERT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&left, function, count, 128), CUDA_SUCCESS);
+    EXPECT_EQ(left, kib * 1024) << count;
+  }
+  EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&left, function, 0, 128),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(nullptr, function, 1, 128),
+            CUDA_ERROR_INVALID_VALUE);
   int grid = 0;
   int block = 0;
   ASSERT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, 0, 0), CUDA_SUCCESS);

@@ -168,6 +168,20 @@ TEST_F(Graphs, EdgesKeepTheirAnnotations) {
   ASSERT_EQ(cudaGraphRemoveDependencies(graph_, &first, &second, nullptr, 1), cudaSuccess);
   EXPECT_EQ(cudaGraphNodeGetDependencies(second, nullptr, nullptr, &count), cudaSuccess);
   EXPECT_EQ(count, 0u);
+  // A node may come with its edges.
+  cudaGraphNodeParams params{};
+  params.type = cudaGraphNodeTypeKernel;
+  params.kernel.func = kernel.func;
+  params.kernel.gridDim = kernel.gridDim;
+  params.kernel.blockDim = kernel.blockDim;
+  params.kernel.kernelParams = kernel.kernelParams;
+  cudaGraphNode_t third = nullptr;
+  ASSERT_EQ(cudaGraphAddNode(&third, graph_, &second, &early, 1, &params), cudaSuccess);
+  count = 1;
+  data = {};
+  ASSERT_EQ(cudaGraphNodeGetDependencies(third, &before, &data, &count), cudaSuccess);
+  EXPECT_EQ(before, second);
+  EXPECT_EQ(data.type, cudaGraphDependencyTypeProgrammatic);
   EXPECT_EQ(cudaGraphDestroy(clone), cudaSuccess);
 }
 

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -167,6 +169,17 @@ TEST(Programs, SettingsThatCannotBeReadEndTheProgram) {
   const Ended policy = run(std::string(BW_FEATURES_PROGRAM) + " assert", "BW_SIM_ON_ERROR=ignore");
   EXPECT_NE(policy.status, 0);
   EXPECT_TRUE(contains(policy.output, "BW_SIM_ON_ERROR")) << policy.output;
+}
+
+TEST(Programs, TheFileOfLaunchesHoldsTheSettingsThatMatter) {
+  const std::string path = testing::TempDir() + "bw_launches_of_saxpy";
+  const Ended ended = run(std::string(BW_FEATURES_PROGRAM) + " saxpy",
+                          "BW_SIM_SEED=5 BW_SIM_THREADS=1 BW_SIM_LAUNCHES=" + path);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(contains(text, "\"settings\":{\"BW_SIM_SEED\":\"5\"}")) << text.substr(0, 500);
+  std::remove(path.c_str());
 }
 
 // One program carries PTX for sm_90a and sm_100a, the other for sm_90a alone.

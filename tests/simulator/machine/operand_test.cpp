@@ -64,5 +64,13 @@ TEST(OperandSize, AVectorOfAtomicsHasAsManyRegistersAsItSays) {
                  {"has an operand of 3, its form takes 2"});
 }
 
+// Names that the simulator gives to instructions of its own are no way around the count.
+TEST(OperandCount, TheSimulatorsOwnInstructionsTakeOneOperandToo) {
+  for (const char* opcode : {"bad_branch_index", "bad_call_target"}) {
+    expect_refused(opcode, {"has 0 operands; its form takes 1"});
+    expect_refused(std::string(opcode) + " %r1, %r2", {"has 2 operands; its form takes 1"});
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::test::operand_test

@@ -126,6 +126,18 @@ TEST(TensorUse, AnAmountIsSpreadOverItsTime) {
   EXPECT_EQ(whole.stretched(cycles, kSms, times()), parts.stretched(cycles, kSms, times()));
 }
 
+TEST(TensorUse, AmountsBelowACycleAddUp) {
+  TensorUse whole, parts;
+  for (TensorUse* use : {&whole, &parts})
+    for (uint32_t sm = 0; sm < kSms; ++sm) use->count_ctas(cta({1}));
+  whole.add(0, kInterval, {.tensor = static_cast<double>(kSms) * kInterval});
+  for (uint32_t half = 0; half < 2 * kSms * kInterval; ++half)
+    parts.add(0, kInterval, {.tensor = 0.5});
+  const Cycle cycles = 20 * kInterval;
+  EXPECT_GT(whole.stretched(cycles, kSms, times()), cycles);
+  EXPECT_EQ(whole.stretched(cycles, kSms, times()), parts.stretched(cycles, kSms, times()));
+}
+
 TEST(TensorClock, AClusterSeesWhatItsLaunchSeesWhereAllDoTheSame) {
   constexpr Cycle kStart = 700;
   Demand demand;

@@ -128,6 +128,20 @@ TEST(Lexer, RefusesForeignBytes) {
   }
 }
 
+TEST(Source, ShowsPrintableBytesAlone) {
+  for (int byte = 1; byte < 256; ++byte) {
+    if (byte == '\n') continue;
+    const std::string text = {'a', static_cast<char>(byte), 'b'};
+    const bool is_printable = byte >= ' ' && byte <= '~';
+    const std::string shown = is_printable ? text : byte == '\t' ? "a b" : "a?b";
+    try {
+      Source(text, "test").fail({}, "no PTX", "");
+    } catch (const SimulationError& error) {
+      EXPECT_EQ(error.report().where, "test:1: `" + shown + "`") << byte;
+    }
+  }
+}
+
 TEST(Lexer, KnowsSpecialRegisters) {
   for (const char* name :
        {"%tid.x", "%tid", "%ntid.y", "%ctaid.z", "%nctaid.x", "%laneid", "%clock64", "%globaltimer",

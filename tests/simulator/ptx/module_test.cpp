@@ -387,6 +387,8 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
   EXPECT_EQ(readable_name("_ZN2bw12_GLOBAL__N_15StageILi4EECI1NS_4BaseILi4EEEERi"),
             "bw::(anonymous namespace)::Stage<4>::Stage");
   // Substitutions that the C++ library counts differently, and so cannot demangle.
+  EXPECT_EQ(readable_name("_ZNrK2bw4RoleIS9_E4loadEPc"), "bw::Role::load");
+  EXPECT_EQ(readable_name("_ZN2bw4RoleIDTfp_EE4loadEvS9_"), "bw::Role::load");
   EXPECT_EQ(readable_name("_ZN2bw4RoleINS_5StageILi4EEEE4loadIJifEEEvS9_"), "bw::Role::load");
   EXPECT_EQ(readable_name("_ZN2bw6kernelINS_5StageILNS_4ModeE2ELS7_0EEEEEvT_"), "bw::kernel");
   EXPECT_EQ(readable_name("_ZN2bw3runIXgesr2bw4bitsIS9_EE5valueLi32EEEEviiZNS_1fEvEUliE0_"),

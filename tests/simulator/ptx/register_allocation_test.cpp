@@ -228,6 +228,17 @@ TEST(Allocation, UnwrittenRegistersTakeNoSpaceOfTheirOwn) {
   EXPECT_EQ(allocate_registers(entry(*module)).total_bytes, 512u);
 }
 
+TEST(Allocation, AReadBeforeTheFirstWriteTakesNoSpace) {
+  // %x3 has no value where it is read, so that %x1 and %x2 need two places and it needs none.
+  const auto module = parse_body_text(R"(.reg .b32 %x<5>;
+mov.b32 %x1, 1;
+add.s32 %x2, %x1, %x3;
+mov.b32 %x3, %x2;
+add.s32 %x4, %x3, %x3;
+ret;)");
+  EXPECT_EQ(allocate_registers(entry(*module)).total_bytes, 2 * 128u);
+}
+
 TEST(Allocation, EmptyFunction) {
   const auto module = parse_body_text("");
   EXPECT_EQ(allocate_registers(entry(*module)).total_bytes, 0u);

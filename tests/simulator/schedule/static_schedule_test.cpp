@@ -287,6 +287,14 @@ TEST(StaticSchedule, AHalfThatIsCombinedWithZerosCostsNothing) {
   EXPECT_GT(slots_of("or.b64 %rd1, %rd2, %rd3;\n"), 2u);
 }
 
+TEST(StaticSchedule, ASignIsPartOfTheOneInstructionThatReadsIt) {
+  const auto slots_of = [](const std::string& readers) {
+    return schedule_of("neg.f32 %f1, %f0;\n" + readers + "ret;\n").slots().back();
+  };
+  EXPECT_EQ(slots_of("add.f32 %f2, %f1, %f3;\n"), 2u);
+  EXPECT_EQ(slots_of("add.f32 %f2, %f1, %f3;\nadd.f32 %f4, %f1, %f5;\n"), 4u);
+}
+
 TEST(StaticSchedule, ANumberIsComparedWhenTheCodeIsMade) {
   const auto slots_of = [](const std::string& source) {
     return schedule_of(source + "setp.ne.b32 %p1, %r1, 0;\nret;\n").slots().back();
