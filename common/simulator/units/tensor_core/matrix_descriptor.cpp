@@ -119,7 +119,7 @@ SharedLines lines_of(const MatrixDescriptor& descriptor, Major major, uint32_t r
   const uint64_t offsets =
       stride_is_along ? columns * descriptor.stride_bytes + groups * descriptor.leading_bytes
                       : leading + groups * descriptor.stride_bytes;
-  const uint32_t along = k_major ? std::max(pieces, inner) : pieces;
+  const uint32_t along = k_major ? inner : pieces;
   const uint64_t last = descriptor.start_bytes + offsets + 7 * descriptor.width_bytes() +
                         (plain ? 0 : (along - 1) * kChunkBytes);
   return {descriptor.start_bytes / kLineBytes * kLineBytes,
