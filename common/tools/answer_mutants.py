@@ -40,7 +40,7 @@ _TEXTS = ((r"ptx::elect_one\(\)", "threadIdx.x == 0", "the elected lane is threa
           (r"<(?:CtaGroup|opc\.cta_group|Config::kCtaGroup)>", "<1>", "one CTA for the group's"),
           (r"consume_explicit\(\)", "consume()", "every lane arrives"),
           (r"_read<", "<", "a wait for the destination"),
-          (r"(?<=[\[(])(?:[\w.]+(?:->)?)*index\(\)(?=[\])])", "0", "index 0 for the stage's"),
+          (r"(?<=[\[(])(?:[\w.]+->)*[\w.]*index\(\)(?=[\])])", "0", "index 0 for the stage's"),
           (r"(?<=[\[(])(?:input_stage_)?(?:index|stage)(?=[\])])", "0", "index 0 for the stage's"),
           (r"(?<=\[)(?:input_stage_)?(?:index|stage)(?=\])", r"\g<0> ^ 1", "another stage's index"))
 _OPERATORS = {"+": "-", "-": "+", "/": "%", "%": "/", "<": "<=", ">": ">=", "==": "!=", "||": "&&",

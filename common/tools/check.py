@@ -1,5 +1,6 @@
 """Checks what a reader has written for one exercise, by itself, and says what is wrong."""
 
+import contextlib
 import re
 import shutil
 import tempfile
@@ -69,8 +70,10 @@ def _check_code(root, exercise, tools, given, progress):
         line = own.first + problem[0]
         return _verdict(exercise, BROKEN, rule="", notes=notes, place=_place(exercise, own, line),
                         found=f"{exercise.reader_file}:{line}: {problem[1]}")
-    with _work_folder(root) as folder:
-        return replace(_run_code(root, exercise, tools, own, folder, progress), notes=notes)
+    with contextlib.ExitStack() as folders:
+        def new_folder():
+            return folders.enter_context(_work_folder(root))
+        return replace(_run_code(root, exercise, tools, own, new_folder, progress), notes=notes)
 
 
 def is_not_done(text):
@@ -95,22 +98,24 @@ def _own_region(root, exercise, given):
     return regions.reader_region(text, exercise.reader_file, exercise.id)
 
 
-def _run_code(root, exercise, tools, own, folder, progress):
-    replaced = [composed_file(root, [(exercise, own)])]
-    progress("compiling")
-    compiled = device_code.compile_to_ptx(root, tools, exercise.programs, replaced, folder)
-    for result in compiled.values():
-        if not result.files:
-            return _does_not_compile(exercise, own, result)
+def _run_code(root, exercise, tools, own, new_folder, progress):
+    replaced, compiled = [composed_file(root, [(exercise, own)])], {}
 
     def solution(program):
         text = regions.read_text(root / exercise.solution_file)
         unchanged = device_code.Replaced(exercise.solution_file, text, exercise.solution_file)
-        place = folder / "solution"
+        place = new_folder() / "solution"
         return device_code.compile_to_ptx(root, tools, [program], [unchanged], place)[program].files
 
     figures = []
     for number, run in enumerate(exercise.runs, 1):
+        if run.program not in compiled:
+            progress("compiling")
+            # On one core each waits for its turn: most wrong answers fail in the first program.
+            due = [run.program] if tools.cores == 1 else exercise.programs
+            compiled.update(device_code.compile_to_ptx(root, tools, due, replaced, new_folder()))
+        if not compiled[run.program].files:
+            return _does_not_compile(exercise, own, compiled[run.program])
         for seed in run.seeds:
             progress(_progress_text(exercise, number, run, seed))
             reference = runs.reference(root, tools, run, seed)

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
-#include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
 #include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
 
 namespace bw {

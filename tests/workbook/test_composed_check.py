@@ -45,6 +45,23 @@ class ComposedCheck(unittest.TestCase):
         self.assertEqual(verdict.status, PASSED, verdict)
         self.assertEqual(self.work_folders(), [])
 
+    def test_with_one_core_a_program_is_compiled_when_its_turn_comes(self):
+        real, asked, error = device_code.compile_to_ptx, [], device_code.Compiled(errors="no\n")
+
+        def compile_it(root, tools, programs, *rest):
+            asked.append(tuple(programs))
+            return real(root, tools, programs, *rest) if tools.cores else {
+                program: error for program in programs}
+        exercise = api.find(api.load_all(self.root), "1.4")
+        lines = next(iter(exercise.wrong)).answer.strip("\n").split("\n")
+        with mock.patch.object(device_code, "compile_to_ptx", side_effect=compile_it):
+            for cores, status in ((1, FAILED), (None, BROKEN)):
+                tools = replace(self.tools, cores=cores)
+                verdict = check.check_answer(self.root, exercise, tools, lines)
+                self.assertEqual(verdict.status, status, verdict)
+        self.assertGreater(len(exercise.programs), 1)
+        self.assertEqual(asked, [exercise.programs[:1], exercise.programs])
+
     def test_a_compiler_error_names_the_line_and_nothing_more(self):
         verdict = self.verdict("// a comment first", "stage = no_such_name;")
         self.assertEqual(verdict.status, BROKEN)

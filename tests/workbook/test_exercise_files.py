@@ -1,6 +1,7 @@
 """Exercises' files, the readers' files that are generated from them, answers and reset."""
 
 import unittest
+from types import SimpleNamespace
 from unittest import mock
 
 import exercise_files
@@ -352,7 +353,7 @@ class Code(SmallRepository):
         self.path, self.lines = self.reader_file("f.cuh"), "work(slowly);"
 
     def verdict(self, number=1):
-        return check.check(self.root, self.exercise(number), None)
+        return check.check(self.root, self.exercise(number), SimpleNamespace(cores=None))
 
     def test_the_starter_is_not_done(self):
         verdict = self.verdict()

@@ -244,13 +244,12 @@ class Verdicts(GradeTest):
 class VerdictsByDask(GradeTest):
     def test_any_number_of_workers_gives_the_same(self):
         seen = []
-        for workers in ("1", "2", "4"):
+        for workers in ("1", "4"):
             self.out = self.out.with_name(f"out{workers}")
             self.grade("--workers", workers)
             self.assert_expected()
             seen.append(self.without_times())
         self.assertEqual(seen[0], seen[1])
-        self.assertEqual(seen[0], seen[2])
         # ... and any order of the submissions, by a list; one is named twice.
         names = sorted(os.listdir(self.handed_in), key=lambda name: name[::-1])
         listed = self.out.with_name("class.txt")

@@ -137,15 +137,18 @@ class Compiler(FaultTest):
         self.assertEqual(self.check(tools, lines).status, PASSED)
 
     def test_what_was_kept_is_whole_or_made_again(self):
-        lines = self.new_text()
-        self.assertEqual(self.check(lines=lines).status, PASSED)
+        lines, made = self.new_text(), self.folder / "made.ptx"
+        # What it made once, it gives again at once.
+        tools = self.with_compiler(f'for output in "$@"; do :; done; [ -e {made} ] || {{ REAL "$@" && '
+                                   f'mv "$output" {made}; }} && cp {made} "$output"')
+        self.assertEqual(self.check(tools, lines).status, PASSED)
         newest = max(ptx_cache.folder(ROOT).glob("*.ptx"), key=lambda path: path.stat().st_mtime_ns)
         data = newest.read_bytes()
         plain = b"mbarrier"  # a whole file, but not of compressed text
         for cut in (data[:len(data) // 2], b"", data[:-1] + bytes([data[-1] ^ 1]),
                     hashlib.sha256(plain).hexdigest().encode() + b"\n" + plain):
             newest.write_bytes(cut)
-            self.assertEqual(self.check(lines=lines).status, PASSED)
+            self.assertEqual(self.check(tools, lines).status, PASSED)
             self.assertEqual(newest.read_bytes(), data)
 
     def test_a_full_disk(self):

@@ -224,7 +224,7 @@ class Confined(FolderTest):
         names = [f"BOMB_{number}" for number in range(12)]
         lines = ["#define BOMB_0 x x x x x x x x x x x x x x x x", *(
             f"#define {name} " + f"{before} " * 16 for before, name in zip(names, names[1:])), names[-1]]
-        with mock.patch.object(device_code, "COMPILE_SECONDS", 5):  # it shows nothing more in a minute
+        with mock.patch.object(device_code, "COMPILE_SECONDS", 2):  # it shows nothing more in a minute
             compiled = self.compiled(confinement.strongest(ROOT, self.tools.toolkit, LEFT_OUT["limits"]),
                                      lines)
         self.assertEqual(compiled.files, ())

@@ -26,7 +26,7 @@ using trace::Fields;
 using trace::List;
 
 constexpr int kVersion = 1;
-constexpr std::string_view kMagic = "BWLNC001";
+constexpr std::string_view kFileMagic = "BWLNC001";
 /// Unchanged bytes between two changes that are written along with them.
 constexpr size_t kLargestGap = 64;
 
@@ -83,7 +83,7 @@ LaunchFile* LaunchFile::instance() {
 
 LaunchFile::LaunchFile(const std::string& path) : file_(std::fopen(path.c_str(), "wb")) {
   if (file_ == nullptr) end_unwritten(std::strerror(errno));
-  std::fwrite(kMagic.data(), 1, kMagic.size(), file_.get());
+  std::fwrite(kFileMagic.data(), 1, kFileMagic.size(), file_.get());
 }
 
 void LaunchFile::part(std::string_view tag, const void* content, size_t bytes) {

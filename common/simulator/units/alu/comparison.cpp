@@ -2,6 +2,7 @@
 /// setp, set, selp, slct and predicate logic (PTX ISA, "Comparison and Selection Instructions",
 /// "Half Precision Comparison Instructions", "Logic and Shift Instructions").
 #include <string_view>
+#include <type_traits>
 
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
@@ -15,8 +16,8 @@ namespace {
 using lanewise::by_integer_type;
 using ptx::ScalarType;
 
-// Comparisons of operands of one type: false for a NaN. Those with a trailing u, true for a NaN,
-// are opposites of these (CompareFlag).
+// Comparisons of operands of one type: false for a NaN. The others are these with the operands
+// exchanged, or the opposite of these (Chosen).
 struct Eq {
   template <class T>
   static bool apply(T a, T b) {
@@ -41,18 +42,6 @@ struct Le {
     return a <= b;
   }
 };
-struct Gt {
-  template <class T>
-  static bool apply(T a, T b) {
-    return a > b;
-  }
-};
-struct Ge {
-  template <class T>
-  static bool apply(T a, T b) {
-    return a >= b;
-  }
-};
 struct Num {
   template <class T>
   static bool apply(T a, T b) {
@@ -64,44 +53,41 @@ template <class T>
 struct Plain {
   using Storage = T;
   static constexpr bool kMayBePacked = false;
+  static constexpr bool kHasNan = std::is_floating_point_v<T>;
   static T read(T value) { return value; }
 };
 struct FlushedFloat {
   using Storage = float;
   static constexpr bool kMayBePacked = false;
+  static constexpr bool kHasNan = true;
   static float read(float value) { return floating::flush_subnormal(value); }
 };
 template <class Format, bool with_ftz>
 struct Narrow {
   using Storage = uint16_t;
   static constexpr bool kMayBePacked = true;
+  static constexpr bool kHasNan = true;
   static float read(uint16_t value) {
     if (with_ftz && (value & Format::kExponent) == 0) value &= Format::kSign;
     return Format::to_float(value);
   }
 };
 
-/// Lanes for which a comparison holds; of packed sources, for the half `part`.
-using Compare = LaneMask (*)(const LaneRegisters& registers, const Instruction& instruction,
-                             LaneMask active, size_t first_source, int part);
+/// Lanes for which a comparison holds. The sources are `stride` values apart from lane to lane.
+using Compare = LaneMask (*)(const void* first, const void* second, int stride);
 
-/// `stride` is 2 for sources that are packed.
-template <class Comparison, class Reader, int stride>
-LaneMask compare(const LaneRegisters& registers, const Instruction& instruction, LaneMask active,
-                 size_t first_source, int part) {
-  using T = typename Reader::Storage;
-  const T* const a = registers.lanes<T>(instruction.operands[first_source]) + part;
-  const T* const b = registers.lanes<T>(instruction.operands[first_source + 1]) + part;
-  const auto holds = [=](int lane) {
-    return LaneMask{
-        Comparison::apply(Reader::read(a[lane * stride]), Reader::read(b[lane * stride]))};
-  };
+/// Compares all lanes: a vector loop does so at no cost, and the callers mask the inactive ones.
+/// Not inlined: several handlers share it.
+template <class Comparison, class Reader>
+[[gnu::noinline]] LaneMask compare(const void* first, const void* second, int stride) {
+  const auto* const a = static_cast<const typename Reader::Storage*>(first);
+  const auto* const b = static_cast<const typename Reader::Storage*>(second);
+  const int step = Reader::kMayBePacked ? stride : 1;
   LaneMask result = 0;
-  if (active == kAllLanes) {  // a loop of its own: the compiler makes vector code of it
-    for (int lane = 0; lane < kWarpLanes; ++lane) result |= holds(lane) << lane;
-  } else {
-    for_lanes(active, [&](int lane) { result |= holds(lane) << lane; });
-  }
+  for (int lane = 0; lane < kWarpLanes; ++lane)
+    result |=
+        LaneMask{Comparison::apply(Reader::read(a[lane * step]), Reader::read(b[lane * step]))}
+        << lane;
   return result;
 }
 
@@ -113,13 +99,23 @@ enum CompareFlag : uint8_t {
   kCombineOr = 4,
   kCombineXor = 8,
   kCombine = kCombineAnd | kCombineOr | kCombineXor,
-  kOpposite = 16,  ///< true where the comparison is not
+  kOpposite = 16,   ///< true where the comparison is not
+  kExchanged = 32,  ///< the second source is compared with the first
+  kMeaning = kOpposite | kExchanged,
 };
 
+/// Lanes for which the instruction's comparison holds; of packed sources (`parts` is 2) for one
+/// half.
 LaneMask compare_by_detail(const LaneRegisters& registers, const Instruction& instruction,
-                           LaneMask active, size_t first_source, int part) {
+                           size_t first_source, int part = 0, int parts = 1) {
+  const auto source = [&](size_t index) -> const void* {
+    const Operand& operand = instruction.operands[first_source + index];
+    return parts == 1 ? registers.lanes<void>(operand)
+                      : static_cast<const void*>(registers.lanes<uint16_t>(operand) + part);
+  };
   const Compare compare = *static_cast<const Compare*>(instruction.detail);
-  const LaneMask result = compare(registers, instruction, active, first_source, part);
+  const size_t first = instruction.flags & kExchanged ? 1 : 0;
+  const LaneMask result = compare(source(first), source(1 - first), parts);
   return instruction.flags & kOpposite ? ~result : result;
 }
 
@@ -130,11 +126,14 @@ LaneMask combine(uint8_t flags, LaneMask result, LaneMask c) {
 }
 
 /// One destination, nothing combined: the form of loops and bounds. Operands: p, a, b.
-template <class Comparison, class Reader>
+template <class Comparison, class Reader, int meaning>
 void set_predicate_plain(const LaneRegisters& registers, const Instruction& instruction,
                          LaneMask active) {
-  registers.set_predicate(instruction.operands[0], active,
-                          compare<Comparison, Reader, 1>(registers, instruction, active, 1, 0));
+  constexpr int kFirst = meaning & kExchanged ? 2 : 1;
+  const LaneMask result =
+      compare<Comparison, Reader>(registers.lanes<void>(instruction.operands[kFirst]),
+                                  registers.lanes<void>(instruction.operands[3 - kFirst]), 1);
+  registers.set_predicate(instruction.operands[0], active, meaning & kOpposite ? ~result : result);
 }
 
 /// Operands: p, [q], a, b, [c].
@@ -142,7 +141,7 @@ void set_predicate(const LaneRegisters& registers, const Instruction& instructio
                    LaneMask active) {
   const uint8_t flags = instruction.flags;
   const size_t first_source = flags & kSecondDestination ? 2 : 1;
-  const LaneMask result = compare_by_detail(registers, instruction, active, first_source, 0);
+  const LaneMask result = compare_by_detail(registers, instruction, first_source);
   LaneMask p = result, q = ~result;
   if (flags & kCombine) {
     const LaneMask c = registers.predicate(instruction.operands[first_source + 2]);
@@ -157,8 +156,8 @@ void set_predicate(const LaneRegisters& registers, const Instruction& instructio
 /// [c].
 void set_predicate_packed(const LaneRegisters& registers, const Instruction& instruction,
                           LaneMask active) {
-  LaneMask p = compare_by_detail(registers, instruction, active, 2, 0);
-  LaneMask q = compare_by_detail(registers, instruction, active, 2, 1);
+  LaneMask p = compare_by_detail(registers, instruction, 2, 0, 2);
+  LaneMask q = compare_by_detail(registers, instruction, 2, 1, 2);
   if (instruction.flags & kCombine) {
     const LaneMask c = registers.predicate(instruction.operands[4]);
     p = combine(instruction.flags, p, c);
@@ -176,7 +175,7 @@ void set_value(const LaneRegisters& registers, const Instruction& instruction, L
   const D value = static_cast<D>(instruction.immediate);
   LaneMask results[parts];
   for (int part = 0; part < parts; ++part) {
-    results[part] = compare_by_detail(registers, instruction, active, 1, part);
+    results[part] = compare_by_detail(registers, instruction, 1, part, parts);
     if (instruction.flags & kCombine)
       results[part] =
           combine(instruction.flags, results[part], registers.predicate(instruction.operands[3]));
@@ -191,59 +190,57 @@ void set_value(const LaneRegisters& registers, const Instruction& instruction, L
 struct Chosen {
   Compare function = nullptr;
   Handler plain = nullptr;  ///< of sources that are not packed
-  bool opposite = false;
+  uint8_t meaning = 0;      ///< kOpposite, kExchanged
 };
 
-template <class Comparison, class Reader>
-Chosen choose(bool packed, bool opposite = false) {
-  if constexpr (Reader::kMayBePacked) {
-    if (packed) return {compare<Comparison, Reader, 2>, nullptr, opposite};
-  }
-  return {compare<Comparison, Reader, 1>, set_predicate_plain<Comparison, Reader>, opposite};
+template <class Comparison, class Reader, int meaning = 0>
+Chosen choose() {
+  return {compare<Comparison, Reader>, set_predicate_plain<Comparison, Reader, meaning>, meaning};
 }
 
 template <class Reader>
-Chosen by_comparison(std::string_view name, bool is_float, bool packed) {
-  if (name == "eq") return choose<Eq, Reader>(packed);
-  if (name == "ne") return choose<Ne, Reader>(packed);
-  if (name == "lt" || name == "lo") return choose<Lt, Reader>(packed);
-  if (name == "le" || name == "ls") return choose<Le, Reader>(packed);
-  if (name == "gt" || name == "hi") return choose<Gt, Reader>(packed);
-  if (name == "ge" || name == "hs") return choose<Ge, Reader>(packed);
-  if (!is_float) return {};
-  constexpr bool kIsOpposite = true;
-  if (name == "equ") return choose<Ne, Reader>(packed, kIsOpposite);
-  if (name == "neu") return choose<Eq, Reader>(packed, kIsOpposite);
-  if (name == "ltu") return choose<Ge, Reader>(packed, kIsOpposite);
-  if (name == "leu") return choose<Gt, Reader>(packed, kIsOpposite);
-  if (name == "gtu") return choose<Le, Reader>(packed, kIsOpposite);
-  if (name == "geu") return choose<Lt, Reader>(packed, kIsOpposite);
-  if (name == "num") return choose<Num, Reader>(packed);
-  if (name == "nan") return choose<Num, Reader>(packed, kIsOpposite);
+Chosen by_comparison(std::string_view name) {
+  if (name == "eq") return choose<Eq, Reader>();
+  if (name == "lt" || name == "lo") return choose<Lt, Reader>();
+  if (name == "gt" || name == "hi") return choose<Lt, Reader, kExchanged>();
+  if constexpr (Reader::kHasNan) {
+    if (name == "ne") return choose<Ne, Reader>();
+    if (name == "le" || name == "ls") return choose<Le, Reader>();
+    if (name == "ge" || name == "hs") return choose<Le, Reader, kExchanged>();
+    if (name == "equ") return choose<Ne, Reader, kOpposite>();
+    if (name == "neu") return choose<Eq, Reader, kOpposite>();
+    if (name == "ltu") return choose<Le, Reader, kMeaning>();
+    if (name == "leu") return choose<Lt, Reader, kMeaning>();
+    if (name == "gtu") return choose<Le, Reader, kOpposite>();
+    if (name == "geu") return choose<Lt, Reader, kOpposite>();
+    if (name == "num") return choose<Num, Reader>();
+    if (name == "nan") return choose<Num, Reader, kOpposite>();
+  }
+  if (name == "ne") return choose<Eq, Reader, kOpposite>();
+  if (name == "le" || name == "ls") return choose<Lt, Reader, kMeaning>();
+  if (name == "ge" || name == "hs") return choose<Lt, Reader, kOpposite>();
   return {};
 }
 
 /// The instruction's comparison for sources of a type. Refuses those that integers don't have.
-Chosen choose_comparison(Binder& binder, ScalarType type, bool packed) {
+Chosen choose_comparison(Binder& binder, ScalarType type) {
   const std::string_view name = binder.modifiers.get("compare");
   const bool ftz = binder.modifiers.has("ftz");
   const Chosen chosen = [&]() -> Chosen {
     switch (type) {
       case ScalarType::f32:
-        return ftz ? by_comparison<FlushedFloat>(name, true, packed)
-                   : by_comparison<Plain<float>>(name, true, packed);
+        return ftz ? by_comparison<FlushedFloat>(name) : by_comparison<Plain<float>>(name);
       case ScalarType::f64:
-        return by_comparison<Plain<double>>(name, true, packed);
+        return by_comparison<Plain<double>>(name);
       case ScalarType::f16:
       case ScalarType::f16x2:
-        return ftz ? by_comparison<Narrow<Half, true>>(name, true, packed)
-                   : by_comparison<Narrow<Half, false>>(name, true, packed);
+        return ftz ? by_comparison<Narrow<Half, true>>(name)
+                   : by_comparison<Narrow<Half, false>>(name);
       case ScalarType::bf16:
       case ScalarType::bf16x2:
-        return by_comparison<Narrow<Bfloat, false>>(name, true, packed);
+        return by_comparison<Narrow<Bfloat, false>>(name);
       default:
-        return by_integer_type(
-            type, [&]<class T>() { return by_comparison<Plain<T>>(name, false, packed); });
+        return by_integer_type(type, [&]<class T>() { return by_comparison<Plain<T>>(name); });
     }
   }();
   if (chosen.function == nullptr)
@@ -274,12 +271,12 @@ void bind_setp(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), type);
   binder.source_value(binder.ptx_operand(2), type);
   if (combination != 0) binder.source_predicate(binder.ptx_operand(3));
-  const Chosen chosen = choose_comparison(binder, type, packed);
-  if (chosen.opposite) binder.out.flags |= kOpposite;
+  const Chosen chosen = choose_comparison(binder, type);
   if (binder.out.flags == 0 && !packed) {
     binder.out.execute = chosen.plain;
     return;
   }
+  binder.out.flags |= chosen.meaning;
   binder.detail(chosen.function);
   binder.out.execute = packed ? set_predicate_packed : set_predicate;
 }
@@ -314,9 +311,9 @@ void bind_set(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), source);
   binder.source_value(binder.ptx_operand(2), source);
   if (combination != 0) binder.source_predicate(binder.ptx_operand(3));
-  const Chosen chosen = choose_comparison(binder, source, packed);
+  const Chosen chosen = choose_comparison(binder, source);
   binder.detail(chosen.function);
-  binder.out.flags = static_cast<uint8_t>(combination | (chosen.opposite ? kOpposite : 0));
+  binder.out.flags = static_cast<uint8_t>(combination | chosen.meaning);
   binder.out.immediate = true_value(destination);
   binder.out.execute = packed       ? set_value<uint16_t, 2>
                        : bytes == 2 ? set_value<uint16_t, 1>

@@ -6,6 +6,7 @@
 /// plus two, and where subnormal numbers shorten f32 the sums and products are exact. fma goes
 /// through double, rounded to odd where double is not exact, so that the second rounding sees every
 /// lost bit.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -116,83 +117,102 @@ struct Extreme {
   }
 };
 
-/// How a result is limited.
-enum class Limit : uint8_t { none, sat, relu };
-
-template <class Format>
-uint16_t flush(uint16_t bits) {
-  return static_cast<uint16_t>((bits & Format::kExponent) == 0 ? bits & Format::kSign : bits);
-}
-
-template <class Format, Limit which_limit>
-uint16_t limited(uint16_t bits) {
-  if constexpr (which_limit == Limit::none) {
-    return bits;
-  } else if constexpr (which_limit == Limit::relu) {
-    return Format::is_nan(bits) ? Format::kCanonicalNan
-                                : static_cast<uint16_t>(bits & Format::kSign ? 0 : bits);
-  } else {
-    const bool zero = Format::is_nan(bits) || (bits & Format::kSign) != 0;
-    return zero ? uint16_t{0} : bits > Format::kOne ? Format::kOne : bits;
-  }
-}
-
-/// An operation of a format with .ftz and a limit around it, as lane-wise handlers take it.
-template <class Operation, class Format, bool with_ftz, Limit which_limit>
-struct Applied {
-  template <class... Sources>
-  static uint16_t apply(Sources... sources) {
-    if constexpr (with_ftz) {
-      return limited<Format, which_limit>(
-          flush<Format>(Operation::template apply<Format>(flush<Format>(sources)...)));
-    } else {
-      return limited<Format, which_limit>(Operation::template apply<Format>(sources...));
-    }
-  }
+/// Instruction::flags of all forms here.
+enum HalfFlag : uint8_t {
+  kPacked = 1,  ///< two halves a lane
+  kFtz = 2,
+  kSat = 4,
+  kRelu = 8,
 };
 
-template <class Operation, class Format, bool with_ftz, Limit which_limit, int num_sources>
-Handler handler(bool packed) {
-  using Lane = Applied<Operation, Format, with_ftz, which_limit>;
-  return packed ? lanewise::packed<Lane, uint16_t, num_sources, 2>()
-                : lanewise::uniform<Lane, uint16_t, num_sources>();
+constexpr int kMostHalves = 2 * kWarpLanes;
+
+int halves_of(const Instruction& instruction) {
+  return instruction.flags & kPacked ? kMostHalves : kWarpLanes;
 }
 
-bool is_packed(ScalarType type) { return type == ScalarType::f16x2 || type == ScalarType::bf16x2; }
-bool is_bfloat(ScalarType type) { return type == ScalarType::bf16 || type == ScalarType::bf16x2; }
-
-template <class Operation, class Format, Limit which_limit, int num_sources>
-Handler handler(bool ftz, bool packed) {
-  return ftz ? handler<Operation, Format, true, which_limit, num_sources>(packed)
-             : handler<Operation, Format, false, which_limit, num_sources>(packed);
+template <class Format>
+void flush(const uint16_t* from, uint16_t* to, int halves) {
+  for (int i = 0; i < halves; ++i)
+    to[i] = static_cast<uint16_t>((from[i] & Format::kExponent) == 0 ? from[i] & Format::kSign
+                                                                     : from[i]);
 }
 
-/// Binds an operation without .sat and .relu.
+/// Negative results become 0, NaN the canonical NaN.
+template <class Format>
+uint16_t not_negative(uint16_t bits) {
+  if (Format::is_nan(bits)) return Format::kCanonicalNan;
+  return static_cast<uint16_t>(bits & Format::kSign ? 0 : bits);
+}
+
+/// Into [+0, 1], NaN becomes +0.
+template <class Format>
+uint16_t saturated(uint16_t bits) {
+  const bool zero = Format::is_nan(bits) || (bits & Format::kSign) != 0;
+  return zero ? uint16_t{0} : bits > Format::kOne ? Format::kOne : bits;
+}
+
+/// Flushes and limits the results and writes those of the active lanes.
+template <class Format>
+void write(const LaneRegisters& registers, const Instruction& instruction, LaneMask active,
+           uint16_t* results) {
+  const int halves = halves_of(instruction);
+  if (instruction.flags & kFtz) flush<Format>(results, results, halves);
+  if (instruction.flags & kSat)
+    std::transform(results, results + halves, results, saturated<Format>);
+  if (instruction.flags & kRelu)
+    std::transform(results, results + halves, results, not_negative<Format>);
+  uint16_t* const d = registers.lanes<uint16_t>(instruction.operands[0]);
+  const int parts = halves / kWarpLanes;
+  for_lanes(active, [=](int lane) {
+    for (int i = lane * parts; i < (lane + 1) * parts; ++i) d[i] = results[i];
+  });
+}
+
+/// Computes the halves of all lanes and writes those of the active ones. Each operation and format
+/// is one vector loop: modifiers are passes of their own, because with a loop for each combination
+/// this file was a third of the compiler's work on the folder.
+template <class Operation, class Format, int num_sources>
+void compute(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  const int halves = halves_of(instruction);
+  uint16_t flushed[num_sources][kMostHalves], results[kMostHalves];
+  const uint16_t* sources[num_sources];
+  for (int i = 0; i < num_sources; ++i) {
+    sources[i] = registers.lanes<uint16_t>(instruction.operands[1 + i]);
+    if ((instruction.flags & kFtz) == 0) continue;
+    flush<Format>(sources[i], flushed[i], halves);
+    sources[i] = flushed[i];
+  }
+  for (int first = 0; first < halves; first += kWarpLanes) {
+    for_lanes(kAllLanes, [&, a = sources[0] + first, b = sources[num_sources > 1 ? 1 : 0] + first,
+                          c = sources[num_sources - 1] + first, d = results + first](int lane) {
+      if constexpr (num_sources == 1) {
+        d[lane] = Operation::template apply<Format>(a[lane]);
+      } else if constexpr (num_sources == 2) {
+        d[lane] = Operation::template apply<Format>(a[lane], b[lane]);
+      } else {
+        static_assert(num_sources == 3, "arithmetic of halves takes one to three sources");
+        d[lane] = Operation::template apply<Format>(a[lane], b[lane], c[lane]);
+      }
+    });
+  }
+  write<Format>(registers, instruction, active, results);
+}
+
+/// Binds an operation with the modifiers that its form has.
 template <class Operation, int num_sources>
-void bind_plain(Binder& binder) {
+void bind_half(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
-  const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
   lanewise::bind_uniform_operands(binder, type, num_sources);
-  binder.out.execute = is_bfloat(type)
-                           ? handler<Operation, Bfloat, Limit::none, num_sources>(ftz, packed)
-                           : handler<Operation, Half, Limit::none, num_sources>(ftz, packed);
-}
-
-/// Binds an operation that may carry .sat or .relu.
-template <class Operation, int num_sources>
-void bind_arithmetic(Binder& binder) {
-  const bool sat = binder.modifiers.has("sat"), relu = binder.modifiers.has("relu");
-  if (!sat && !relu) return bind_plain<Operation, num_sources>(binder);
-  const ScalarType type = binder.modifiers.type();
-  const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
-  lanewise::bind_uniform_operands(binder, type, num_sources);
-  Handler& execute = binder.out.execute;
-  if (is_bfloat(type))
-    execute = handler<Operation, Bfloat, false, Limit::relu, num_sources>(packed);
-  else if (sat)
-    execute = handler<Operation, Half, Limit::sat, num_sources>(ftz, packed);
-  else
-    execute = handler<Operation, Half, Limit::relu, num_sources>(ftz, packed);
+  const auto flag = [&](const char* modifier, HalfFlag set) {
+    return binder.modifiers.has(modifier) ? set : 0;
+  };
+  const bool is_packed = type == ScalarType::f16x2 || type == ScalarType::bf16x2;
+  const bool is_bfloat = type == ScalarType::bf16 || type == ScalarType::bf16x2;
+  binder.out.flags = static_cast<uint8_t>((is_packed ? kPacked : 0) | flag("ftz", kFtz) |
+                                          flag("sat", kSat) | flag("relu", kRelu));
+  binder.out.execute =
+      is_bfloat ? compute<Operation, Bfloat, num_sources> : compute<Operation, Half, num_sources>;
 }
 
 template <bool is_maximum>
@@ -201,23 +221,23 @@ void bind_extreme(Binder& binder) {
   if (xorsign != binder.modifiers.has("abs"))
     binder.refuse("has only one of .xorsign and .abs", "write both: .xorsign.abs");
   if (binder.modifiers.has("NaN")) {
-    return xorsign ? bind_plain<Extreme<is_maximum, true, true>, 2>(binder)
-                   : bind_plain<Extreme<is_maximum, true, false>, 2>(binder);
+    return xorsign ? bind_half<Extreme<is_maximum, true, true>, 2>(binder)
+                   : bind_half<Extreme<is_maximum, true, false>, 2>(binder);
   }
-  return xorsign ? bind_plain<Extreme<is_maximum, false, true>, 2>(binder)
-                 : bind_plain<Extreme<is_maximum, false, false>, 2>(binder);
+  return xorsign ? bind_half<Extreme<is_maximum, false, true>, 2>(binder)
+                 : bind_half<Extreme<is_maximum, false, false>, 2>(binder);
 }
 
-void bind_add(Binder& binder) { bind_arithmetic<Add, 2>(binder); }
-void bind_sub(Binder& binder) { bind_arithmetic<Sub, 2>(binder); }
-void bind_mul(Binder& binder) { bind_arithmetic<Mul, 2>(binder); }
-void bind_fma(Binder& binder) { bind_arithmetic<Fma, 3>(binder); }
-void bind_abs(Binder& binder) { bind_plain<Abs, 1>(binder); }
-void bind_neg(Binder& binder) { bind_plain<Neg, 1>(binder); }
+void bind_add(Binder& binder) { bind_half<Add, 2>(binder); }
+void bind_sub(Binder& binder) { bind_half<Sub, 2>(binder); }
+void bind_mul(Binder& binder) { bind_half<Mul, 2>(binder); }
+void bind_fma(Binder& binder) { bind_half<Fma, 3>(binder); }
+void bind_abs(Binder& binder) { bind_half<Abs, 1>(binder); }
+void bind_neg(Binder& binder) { bind_half<Neg, 1>(binder); }
 void bind_min(Binder& binder) { bind_extreme<false>(binder); }
 void bind_max(Binder& binder) { bind_extreme<true>(binder); }
-void bind_ex2(Binder& binder) { bind_plain<Exp2, 1>(binder); }
-void bind_tanh(Binder& binder) { bind_plain<Tanh, 1>(binder); }
+void bind_ex2(Binder& binder) { bind_half<Exp2, 1>(binder); }
+void bind_tanh(Binder& binder) { bind_half<Tanh, 1>(binder); }
 
 using costs::kAlu;
 constexpr std::string_view kSection = "Half Precision Floating Point Instructions";

@@ -432,7 +432,7 @@ void bind_policy(Binder& b, CopyBinder& copy, size_t& next) {
 }
 
 // [dst], [map, {coordinates}], [mbar] {, ctaMask} {, policy}
-void bind_load(Binder& b) {
+void bind_tensor_load(Binder& b) {
   TensorForm form;
   CopyBinder copy(b);
   form.target.destination = copy.address(b.ptx_operand(0));
@@ -498,7 +498,7 @@ constexpr InstructionForm kTensorCopyRows[] = {
          "[mode=tile|tile::gather4|im2col|im2col::w|im2col::w::128] "
          "mbarrier::complete_tx::bytes [multicast::cluster] [cta=cta_group::1|cta_group::2] "
          "[L2::cache_hint]",
-     .bind = bind_load,
+     .bind = bind_tensor_load,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .section = "cp.async.bulk.tensor",
