@@ -221,5 +221,18 @@ TEST(MatrixBounds, AllChunksLieInTheLinesOfAMatrix) {
   }
 }
 
+TEST(MatrixBounds, AStepOfKInsideOfALineHasTheLinesOfItsRows) {
+  constexpr uint32_t kRows = 128, kKBytes = 32;
+  for (uint32_t step = 0; step < kLineBytes / kKBytes; ++step) {
+    MatrixDescriptor descriptor;
+    descriptor.start_bytes = 1024 + step * kKBytes;
+    descriptor.stride_bytes = 8 * kLineBytes;
+    descriptor.swizzle = SharedSwizzle::k128b;
+    const SharedLines lines = lines_of(descriptor, Major::k, kRows, kKBytes, 1);
+    EXPECT_EQ(lines.first_bytes, 1024u) << step;
+    EXPECT_EQ(lines.end_bytes, 1024u + kRows * kLineBytes) << step;
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::test::tcgen05_operand_test

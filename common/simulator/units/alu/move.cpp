@@ -85,25 +85,30 @@ void unpack(const LaneRegisters& registers, const Instruction& instruction, Lane
   });
 }
 
-template <class Part, class Whole>
+// A register's lanes are read and written as a row of parts, low and high in turn: compilers then
+// emit one permutation for each vector.
+
+template <class Part>
 void pack_two(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
-  Whole* const d = registers.lanes<Whole>(instruction.operands[0]);
+  Part* const d = registers.lanes<Part>(instruction.operands[0]);
   const Part* const low = registers.lanes<Part>(instruction.operands[1]);
   const Part* const high = registers.lanes<Part>(instruction.operands[2]);
   for_lanes(active, [=](int lane) {
-    d[lane] = static_cast<Whole>(Whole{high[lane]} << (8 * sizeof(Part)) | low[lane]);
+    const Part first = low[lane], second = high[lane];
+    d[2 * lane] = first;
+    d[2 * lane + 1] = second;
   });
 }
 
-template <class Part, class Whole>
+template <class Part>
 void unpack_two(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   Part* const low = registers.lanes<Part>(instruction.operands[0]);
   Part* const high = registers.lanes<Part>(instruction.operands[1]);
-  const Whole* const a = registers.lanes<Whole>(instruction.operands[2]);
+  const Part* const a = registers.lanes<Part>(instruction.operands[2]);
   for_lanes(active, [=](int lane) {
-    const Whole whole = a[lane];
-    low[lane] = static_cast<Part>(whole);
-    high[lane] = static_cast<Part>(whole >> (8 * sizeof(Part)));
+    const Part first = a[2 * lane], second = a[2 * lane + 1];
+    low[lane] = first;
+    high[lane] = second;
   });
 }
 
@@ -143,8 +148,8 @@ void bind_pack(Binder& binder, ScalarType type) {
   const size_t parts = binder.source_vector(binder.ptx_operand(1), part);
   binder.out.immediate = static_cast<int64_t>(8 * ptx::size_bytes(part));
   binder.out.execute = pack;
-  if (parts == 2 && bytes == 4) binder.out.execute = pack_two<uint16_t, uint32_t>;
-  if (parts == 2 && bytes == 8) binder.out.execute = pack_two<uint32_t, uint64_t>;
+  if (parts == 2 && bytes == 4) binder.out.execute = pack_two<uint16_t>;
+  if (parts == 2 && bytes == 8) binder.out.execute = pack_two<uint32_t>;
 }
 
 void bind_unpack(Binder& binder, ScalarType type) {
@@ -154,8 +159,8 @@ void bind_unpack(Binder& binder, ScalarType type) {
   binder.source_value(binder.ptx_operand(1), type);
   binder.out.immediate = static_cast<int64_t>(8 * ptx::size_bytes(part));
   binder.out.execute = unpack;
-  if (parts == 2 && bytes == 4) binder.out.execute = unpack_two<uint16_t, uint32_t>;
-  if (parts == 2 && bytes == 8) binder.out.execute = unpack_two<uint32_t, uint64_t>;
+  if (parts == 2 && bytes == 4) binder.out.execute = unpack_two<uint16_t>;
+  if (parts == 2 && bytes == 8) binder.out.execute = unpack_two<uint32_t>;
 }
 
 SpecialValue known_special(const Binder& binder, const ptx::Operand& operand) {

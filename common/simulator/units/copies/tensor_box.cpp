@@ -16,6 +16,17 @@ constexpr uint32_t kFullRowBytes = 128;
 /// this many rows ahead is prefetched.
 constexpr uint64_t kRowsAhead = 8;
 constexpr uint64_t kHostLineBytes = 64;
+
+/// Brings a row into the host's caches: into the first one for the copy that is under way, else
+/// into the second one.
+template <bool for_this_copy>
+void prefetch_row(uint64_t address, uint64_t row_bytes) {
+  constexpr int kReads = 0, kFirstCache = 3, kSecondCache = 2;
+  for (uint64_t at = 0; at < row_bytes; at += kHostLineBytes)
+    __builtin_prefetch(host_pointer(address + at), kReads,
+                       for_this_copy ? kFirstCache : kSecondCache);
+}
+
 constexpr uint16_t kNanFill = 0x7ff7;  // "OOB-NaN", in each 16 bits of any type (seen on Hopper)
 
 /// Copies one row between `linear` and shared memory; `address` is where the row would start in
@@ -392,9 +403,8 @@ void TensorBox::load(const std::vector<std::byte*>& windows, uint32_t shared_off
   std::vector<std::byte> padded(pads ? shared_row_bytes_ : 0);
   uint32_t address = shared_offset;
   for_each_row([&](uint64_t global, bool inside) {
-    const uint64_t ahead = global + kRowsAhead * map_.stride_bytes[1];
-    for (uint64_t at = 0; at < row_bytes_; at += kHostLineBytes)
-      __builtin_prefetch(host_pointer(ahead + at));
+    prefetch_row<true>(global + kRowsAhead * map_.stride_bytes[1], row_bytes_);
+    prefetch_row<false>(global + row_bytes_, row_bytes_);  // of the next step along the rows
     std::byte* row = fill.data();
     if (inside && whole_rows) {
       row = host_pointer(global);  // only read

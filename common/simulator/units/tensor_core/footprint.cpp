@@ -70,7 +70,7 @@ std::vector<TensorRange> tensor_ranges(const MmaOperation& mma, uint32_t first_r
 
 std::vector<TensorRange> tensor_ranges(const CopyOperation& copy, uint32_t first_rank) {
   std::vector<TensorRange> out;
-  const uint32_t columns = copy.row_bytes / static_cast<uint32_t>(sizeof(uint32_t));
+  const uint32_t columns = copy.columns();
   for (uint32_t member = 0; member < static_cast<uint32_t>(copy.group); ++member) {
     Ranges ranges(out, first_rank + member);
     constexpr const char* kRole = "the destination";

@@ -29,10 +29,12 @@ inline uint32_t widen(uint32_t magnitude) {
 }
 
 void decode_e4m3(const uint8_t* __restrict raw, uint32_t* __restrict out, size_t count) {
+  // The sign is extended: one of its copies is where widen() takes bit 31 from.
+  constexpr uint32_t kMagnitude = 0x7f, kSign = 0x80000000u >> (23 - 3);
   for (size_t i = 0; i < count; ++i) {
-    const uint32_t code = raw[i], magnitude = code & 0x7fu;
-    out[i] = widen<4, 3>(magnitude) | (all_ones_if(magnitude == 0x7fu) & kQuietNan) |
-             (code & 0x80u) << 24;
+    const auto code = static_cast<uint32_t>(static_cast<int8_t>(raw[i]));
+    out[i] = widen<4, 3>(code & (kSign | kMagnitude)) |
+             (all_ones_if((code & kMagnitude) == kMagnitude) & kQuietNan);
   }
 }
 

@@ -90,6 +90,8 @@ struct TransferForm {
   /// Destinations of a load; the operand that follows is the address.
   [[nodiscard]] uint32_t results() const { return registers + (reduction.has_value() ? 1 : 0); }
   [[nodiscard]] uint32_t lanes() const { return shape == Shape::s32x32b ? 32 : 16; }
+  /// Whether a register holds the warp's lanes of one column.
+  [[nodiscard]] bool is_column() const { return shape == Shape::s32x32b && !packed; }
 };
 
 struct Position {
@@ -118,13 +120,9 @@ uint32_t split_of(const TransferForm& form, uint32_t t) {
   return form.shape == Shape::s16x32bx2 && t >= 16 ? form.split : 0;
 }
 
-/// Reads one register's 32 lanes from Tensor Memory.
-void gather(TensorMemory& memory, const TransferForm& form, TensorAddress base, uint32_t r,
-            uint32_t* out) {
-  if (form.shape == Shape::s32x32b && !form.packed) {
-    std::memcpy(out, memory.column(base.column + r) + base.lane, kWarpLanes * sizeof *out);
-    return;
-  }
+/// Reads one register's 32 lanes from Tensor Memory, one by one.
+void gather_elements(TensorMemory& memory, const TransferForm& form, TensorAddress base, uint32_t r,
+                     uint32_t* out) {
   for (uint32_t t = 0; t < kWarpLanes; ++t) {
     const Position p = position(form.shape, r, t);
     const uint32_t lane = base.lane + p.lane, first = base.column + split_of(form, t);
@@ -134,10 +132,19 @@ void gather(TensorMemory& memory, const TransferForm& form, TensorAddress base, 
   }
 }
 
+/// Reads one register's 32 lanes from Tensor Memory.
+inline void gather(TensorMemory& memory, const TransferForm& form, TensorAddress base, uint32_t r,
+                   uint32_t* out) {
+  if (form.is_column())
+    std::memcpy(out, memory.column(base.column + r) + base.lane, kWarpLanes * sizeof *out);
+  else
+    gather_elements(memory, form, base, r, out);
+}
+
 /// Writes one register's 32 lanes to Tensor Memory.
 void scatter(TensorMemory& memory, const TransferForm& form, TensorAddress base, uint32_t r,
              const uint32_t* in) {
-  if (form.shape == Shape::s32x32b && !form.packed) {
+  if (form.is_column()) {
     std::memcpy(memory.column(base.column + r) + base.lane, in, kWarpLanes * sizeof *in);
     return;
   }
@@ -310,13 +317,13 @@ void capture(TensorMemory& memory, TensorMemory::WarpState& state, const Strand&
 Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const TransferForm& form = *static_cast<const TransferForm*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
-  complete_tensor_work(*strand.cta, strand.time);
   TensorMemory& memory = units_of(strand).tensor_memory;
-  memory.require_written(strand, i, active, address.lane, form.lanes(), address.column,
-                         form.columns);
-  if (form.shape == Shape::s16x32bx2)
-    memory.require_written(strand, i, active, address.lane, form.lanes(),
-                           address.column + form.split, form.columns);
+  const auto prepare = [&](uint32_t column) {
+    complete_tensor_writes(*strand.cta, strand.time, column, form.columns);
+    memory.require_written(strand, i, active, address.lane, form.lanes(), column, form.columns);
+  };
+  prepare(address.column);
+  if (form.shape == Shape::s16x32bx2) prepare(address.column + form.split);
   TensorMemory::WarpState& state = memory.warp_state(strand.warp->index);
   if ((i.flags & kUntouched) != 0 && active == strand.warp->live) {
     std::vector<const uint32_t*> data;

@@ -27,6 +27,21 @@ bool can_be_joined(const MmaOperation& next, const MmaOperation& first) {
          next.scale_d_exponent == 0;
 }
 
+bool overlap(uint32_t a, uint32_t a_count, uint32_t b, uint32_t b_count) {
+  return a < b + b_count && b < a + a_count;
+}
+/// Whether an operation writes one of these columns of Tensor Memory.
+bool writes_one_of(const MmaOperation& mma, uint32_t column, uint32_t columns) {
+  return overlap(mma.d.column, mma.d_columns(), column, columns) ||
+         (mma.shifts_a && overlap(mma.a_address.column, mma.a_columns(), column, columns));
+}
+bool writes_one_of(const CopyOperation& copy, uint32_t column, uint32_t columns) {
+  return overlap(copy.destination.column, copy.columns(), column, columns);
+}
+bool writes_one_of(const ShiftOperation& shift, uint32_t column, uint32_t columns) {
+  return overlap(shift.matrix.column, ShiftOperation::kColumns, column, columns);
+}
+
 void describe(const MmaOperation& mma, TensorCoreEvent& event) {
   event.operation = TensorCoreEvent::Operation::mma;
   event.group = mma.group;
@@ -42,7 +57,7 @@ void describe(const CopyOperation& copy, TensorCoreEvent& event) {
   event.operation = TensorCoreEvent::Operation::copy;
   event.group = copy.group;
   event.column = copy.destination.column;
-  event.columns = copy.row_bytes / static_cast<uint32_t>(sizeof(uint32_t));
+  event.columns = copy.columns();
 }
 void describe(const ShiftOperation& shift, TensorCoreEvent& event) {
   event.operation = TensorCoreEvent::Operation::shift;
@@ -201,6 +216,18 @@ void TensorCore::execute_until(Cycle now) {
   cta_.cluster->note_progress();
 }
 
+void TensorCore::complete_writes(Cycle now, uint32_t column, uint32_t columns) {
+  std::optional<Cycle> last;
+  for (const Entry& entry : queue_) {
+    if (entry.completion > now) break;
+    const bool writes =
+        std::visit([&](const auto& operation) { return writes_one_of(operation, column, columns); },
+                   entry.operation);
+    if (writes) last = entry.completion;
+  }
+  if (last.has_value()) execute_until(*last);
+}
+
 void TensorCore::execute_mmas(size_t count) {
   QueuedMma batch[kLongestK];
   for (size_t index = 0; index < count; ++index)
@@ -267,10 +294,24 @@ void TensorCore::execute_shift(const ShiftOperation& shift) {
   }
 }
 
-void complete_tensor_work(Cta& cta, Cycle now) {
-  units_of(cta).tensor_core.complete_until(now);
+namespace {
+
+/// Calls `complete(core)` for the tensor cores that write this CTA's Tensor Memory.
+template <class Complete>
+void for_writers(Cta& cta, Complete&& complete) {
+  complete(units_of(cta).tensor_core);
   const bool has_leader = (cta.rank & 1u) != 0;
-  if (has_leader) units_of(cta.cluster->cta(cta.rank ^ 1u)).tensor_core.complete_until(now);
+  if (has_leader) complete(units_of(cta.cluster->cta(cta.rank ^ 1u)).tensor_core);
+}
+
+}  // namespace
+
+void complete_tensor_work(Cta& cta, Cycle now) {
+  for_writers(cta, [=](TensorCore& core) { core.complete_until(now); });
+}
+
+void complete_tensor_writes(Cta& cta, Cycle now, uint32_t column, uint32_t columns) {
+  for_writers(cta, [=](TensorCore& core) { core.complete_writes(now, column, columns); });
 }
 
 }  // namespace bw::sim

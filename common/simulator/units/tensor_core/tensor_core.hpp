@@ -11,8 +11,9 @@
 ///
 /// Time. An operation's completion time follows from the queue (clock/tensor_core_times.hpp).
 /// Operands are read and D is written when the queue is brought up to date: at the completion that
-/// a commit waits for, or before any other access to Tensor Memory. The difference is invisible in
-/// between, so consecutive MMAs on one accumulator run as one product over their joint K.
+/// a commit waits for, or before another access to Tensor Memory that could tell the difference: a
+/// store, or a load of columns that an operation writes. So consecutive MMAs on one accumulator run
+/// as one product over their joint K, even while an epilogue loads another accumulator.
 
 #include <array>
 #include <cstdint>
@@ -80,6 +81,10 @@ struct CopyOperation {
   std::array<uint8_t, 4> quarters{};
   bool one_row_a_quarter = false;  ///< whether each quarter gets a row
   unsigned element_bits = 8;       ///< 8: as it is; 6 or 4: unpacked to bytes
+  /// Columns of Tensor Memory that the destination takes.
+  [[nodiscard]] uint32_t columns() const {
+    return row_bytes / static_cast<uint32_t>(sizeof(uint32_t));
+  }
 };
 
 /// One tcgen05.shift: of the 32 lanes from `matrix.lane`, in 8 columns, each lane but the last gets
@@ -141,6 +146,9 @@ class TensorCore {
   void complete_until(Cycle now) {
     if (!queue_.empty() && queue_.front().completion <= now) execute_until(now);
   }
+  /// Of what completes until `now`, executes all up to the last operation that writes one of these
+  /// columns.
+  void complete_writes(Cycle now, uint32_t column, uint32_t columns);
 
  private:
   using Operation = std::variant<MmaOperation, CopyOperation, ShiftOperation>;
@@ -181,5 +189,7 @@ class TensorCore {
 /// Brings the tensor cores that write this CTA's Tensor Memory up to date: its own and its pair
 /// leader's.
 void complete_tensor_work(Cta& cta, Cycle now);
+/// As far as a load of these columns can tell.
+void complete_tensor_writes(Cta& cta, Cycle now, uint32_t column, uint32_t columns);
 
 }  // namespace bw::sim
