@@ -12,6 +12,7 @@
 
 #include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -40,7 +41,8 @@ InitSite place_of(const Kernel& kernel, const Instruction& instruction) {
   InitSite place{module.describe_place(source), {}, {}};
   const std::vector<const ptx::SourceLocation*> chain = module.call_chain(source);
   if (chain.empty()) return place;
-  const ptx::SourceLocation* const named = &module.place_in(chain);
+  const ptx::SourceLocation* const by = module.focused(chain);
+  const ptx::SourceLocation* const named = by == nullptr ? &module.place_in(chain) : by;
   place.function = ptx::Module::function_name(*named);
   for (auto outer = std::find(chain.begin(), chain.end(), named) + 1; outer != chain.end(); ++outer)
     place.callers.emplace_back((*outer)->file, (*outer)->line);
@@ -99,17 +101,58 @@ bool counts_bytes(const BarrierHistory& history, const Cta& cta, const Initialis
   });
 }
 
+/// Whether a thread that has passed `wait` may start a copy that signals an mbarrier before it
+/// waits again: it fills a stage.
+bool leads_to_a_copy(const Kernel& kernel, const Instruction& wait) {
+  const ptx::Function& function = kernel.function();
+  const ptx::FlowGraph graph(function);
+  const auto waits = [](const FormMatch& match) {
+    return match.form->unit == Unit::mbarrier && match.form->ordering == Ordering::test;
+  };
+  const auto copies = [](const FormMatch& match) {
+    return match.form->memory == Memory::copy &&
+           match.modifiers.has("mbarrier::complete_tx::bytes");
+  };
+  std::vector<uint32_t> begins = {wait.source_index + 1};
+  std::vector<bool> is_known(graph.blocks.size());
+  while (!begins.empty()) {
+    uint32_t at = begins.back();
+    begins.pop_back();
+    if (at >= graph.block_of.size()) continue;
+    const ptx::BasicBlock& block = graph.blocks[graph.block_of[at]];
+    while (at < block.last && !waits(*function.instructions[at].match)) {
+      if (copies(*function.instructions[at].match)) return true;
+      ++at;
+    }
+    if (at < block.last) continue;
+    for (const uint32_t next : block.successors) {
+      if (!is_known[next]) begins.push_back(graph.blocks[next].first);
+      is_known[next] = true;
+    }
+  }
+  return false;
+}
+
+/// Whether who waits for the barrier fills a stage next: then it is an empty barrier.
+bool is_waited_for_to_fill(Cluster& cluster, const Cta& cta, const Initialised& one) {
+  const BarrierRecord& record = history_of(cluster).of(cta.rank, one.barrier->slot);
+  return record.last_waiter.instruction != nullptr &&
+         leads_to_a_copy(cluster.kernel(), *record.last_waiter.instruction);
+}
+
 /// "stage 3 of the 4 full barriers initialised at ring.cuh:40" where what the barriers of a group
-/// have counted tells the rows of a ring apart: `row_of(k)` is the row of barrier k, `length` that
-/// of a row. Empty where it does not.
+/// have counted, or else who waits for them, tells the rows of a ring apart: `row_of(k)` is the row
+/// of barrier k, `length` that of a row. Empty where it does not.
 template <class RowOf>
-std::string role_name(const BarrierHistory& history, const Cta& cta,
-                      const std::vector<Initialised>& group, size_t at, size_t stage, size_t length,
-                      RowOf&& row_of) {
+std::string role_name(Cluster& cluster, const Cta& cta, const std::vector<Initialised>& group,
+                      size_t at, size_t stage, size_t length, RowOf&& row_of) {
   bool is_full = false, other_is_full = false;
-  for (size_t k = 0; k < group.size(); ++k) {
-    if (!counts_bytes(history, cta, group[k])) continue;
-    (row_of(k) == row_of(at) ? is_full : other_is_full) = true;
+  const auto mark_full = [&](bool own_row) { (own_row ? is_full : other_is_full) = true; };
+  for (size_t k = 0; k < group.size(); ++k)
+    if (counts_bytes(history_of(cluster), cta, group[k])) mark_full(row_of(k) == row_of(at));
+  if (!is_full && !other_is_full) {
+    for (size_t k = 0; k < group.size(); ++k)
+      if (is_waited_for_to_fill(cluster, cta, group[k])) mark_full(row_of(k) != row_of(at));
   }
   if (is_full == other_is_full) return {};
   return fmt::format("stage {} of the {} {} barriers initialised at {}", stage, length,
@@ -156,7 +199,7 @@ std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
     if (rows < 2) continue;
     const size_t at = position(*group);
     if (rows == 2)
-      if (std::string role = role_name(history, cta, *group, at, at / rows, group->size() / rows,
+      if (std::string role = role_name(cluster, cta, *group, at, at / rows, group->size() / rows,
                                        [&](size_t k) { return k % rows; });
           !role.empty())
         return role;
@@ -168,7 +211,7 @@ std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
   if (rows > 1) {
     const size_t length = of_line.size() / rows, at = position(of_line);
     if (rows == 2)
-      if (std::string role = role_name(history, cta, of_line, at, at % length, length,
+      if (std::string role = role_name(cluster, cta, of_line, at, at % length, length,
                                        [&](size_t k) { return k / length; });
           !role.empty())
         return role;

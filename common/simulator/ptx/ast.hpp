@@ -186,6 +186,9 @@ struct Module {
   /// The reader's place in a chain that is not empty: what describe_place names.
   [[nodiscard]] const SourceLocation& place_in(
       const std::vector<const SourceLocation*>& chain) const;
+  /// The innermost place of a chain that is in the file in focus; nullptr without one.
+  [[nodiscard]] const SourceLocation* focused(
+      const std::vector<const SourceLocation*>& chain) const;
   /// A location's file without its folder.
   [[nodiscard]] std::string_view file_name(const SourceLocation& location) const;
   /// The function that contains a location, as the reader knows it: "Roles::load"; may be empty.
@@ -197,10 +200,6 @@ struct Module {
 
  private:
   [[nodiscard]] std::string describe(const SourceLocation& location) const;
-
-  /// The innermost place of a chain that is in the file in focus; nullptr without one.
-  [[nodiscard]] const SourceLocation* focused(
-      const std::vector<const SourceLocation*>& chain) const;
 };
 
 /// Parses PTX text. `name` is used in messages.

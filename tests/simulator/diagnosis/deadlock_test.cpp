@@ -180,6 +180,28 @@ TEST(Deadlock, RowsOfARingAreToldApart) {
                   {"mbarrier bar+24 (stage 1 of the second row of 2 initialised at ring.cuh:7"});
 }
 
+TEST(Deadlock, RowsAreNamedByTheCopyThatFollowsAWait) {
+  // Nothing was copied yet: the producer waits for empty[0] with the parity of a later lap.
+  const std::string inits =
+      "  .loc 1 7 0\n"
+      "  mbarrier.init.shared::cta.b64 [%r6], 1;\n"
+      "  mbarrier.init.shared::cta.b64 [%r6+16], 1;\n";
+  const auto with_producer = [&](const char* after) {
+    return with_rows(inits, 16) + after +
+           "FULL:\n"
+           "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n  @!%p1 bra FULL;\n"
+           "  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [bar+64], [%rd1], 16, "
+           "[bar];\n";
+  };
+  expect_deadlock(
+      with_producer("  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [bar+64], "
+                    "[%rd1], 16, [bar];\n"),
+      1, {"mbarrier bar+16 (stage 0 of the 2 empty barriers initialised at ring.cuh:7"});
+  // A copy after the next wait says nothing about this one.
+  expect_deadlock(with_producer(""), 1,
+                  {"mbarrier bar+16 (stage 0 of the second row of 2 initialised at ring.cuh:7"});
+}
+
 TEST(Deadlock, ElectedLaneAndTheLanesThatWaitForIt) {
   expect_deadlock(with_barrier(1,
                                "  @!%p2 bra JOIN;\n"
