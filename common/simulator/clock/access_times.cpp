@@ -326,7 +326,7 @@ Cycle load_shared(const Accessor& by, const SharedWindow& from, const LanePlaces
   const uint32_t passes = load_passes(all, from.begin);
   const Cycle through = pass_shared(by, from.sm.memory, passes, lanes, Moves::out);
   if (&from.sm == &by.sm) return through - 1 + times.shared_load_latency;
-  const Cycle busy = remote_cycles(all, times.remote_load_bytes_per_cycle);
+  const Cycle busy = remote_cycles(all, times.remote_bytes_per_cycle);
   const Cycle begin = by.sm.memory.remote.take(through - 1, busy);
   return begin + busy - 1 + times.remote_load_latency;
 }
@@ -335,7 +335,7 @@ void store_shared(const Accessor& by, const SharedWindow& to, const LanePlaces& 
   const uint32_t passes = bank_passes(lanes, to.begin);
   pass_shared(by, to.sm.memory, passes, lanes, Moves::in);
   if (&to.sm == &by.sm) return;
-  const Cycle busy = remote_cycles(lanes, by.sm.table->remote_store_bytes_per_cycle);
+  const Cycle busy = remote_cycles(lanes, by.sm.table->remote_bytes_per_cycle);
   wait_for_queue(by, by.sm.memory.remote.take(by.time, busy), &WarpTimes::shared_queue_stalls);
 }
 
@@ -357,7 +357,7 @@ void store_device(const Accessor& by, const LanePlaces& lanes) {
     return;
   }
   const Cycle extra = touch_l2(by, lines, bytes, L2Path::thread_store, is_partial);
-  if (is_partial) bytes = std::max(bytes, lines.size() * times.l2_least_partial_write);
+  if (is_partial) bytes += lines.size() * times.l2_partial_write_bytes;
   // What takes time where lanes write many lines are lookups and the way out, not passes of the
   // memory that the first-level cache shares with shared memory (contention.mmas).
   const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
@@ -373,7 +373,7 @@ Cycle load_matrix(const Accessor& by, const SharedWindow& own, const LanePlaces&
   const TimingTable& times = *by.sm.table;
   const uint32_t passes = bank_passes(rows, own.begin);
   const Cycle through = pass_shared(by, own.sm.memory, passes, rows, Moves::out);
-  return through - 1 + times.shared_load_latency + times.matrix_load_extra;
+  return through - 1 + times.shared_load_latency;
 }
 
 void store_matrix(const Accessor& by, const SharedWindow& own, const LanePlaces& rows) {

@@ -29,11 +29,8 @@ Cycle moving_cycles(uint32_t bytes, double bytes_per_cycle, const CopyRows& rows
 /// Additional time of the bytes that a CTA sends to another one, because the lines at their source
 /// are not lines at their destination.
 double cycles_apart(const LoadCost& load, const TimingTable& times) {
-  constexpr uint32_t kHalf = kSharedPassBytes / 2, kLeast = 16;
-  if (load.apart_bytes % kHalf == 0) return 0;
-  const bool is_worst = load.apart_bytes == kHalf - kLeast || load.apart_bytes == kHalf + kLeast;
-  const double lines = static_cast<double>(load.bytes) / kSharedPassBytes;
-  return lines * (is_worst ? times.cta_copy_most_apart_cycles : times.cta_copy_apart_cycles);
+  if (load.apart_bytes % (kSharedPassBytes / 2) == 0) return 0;
+  return static_cast<double>(load.bytes) / kSharedPassBytes * times.cta_copy_apart_cycles;
 }
 
 }  // namespace
@@ -80,10 +77,8 @@ Cycle CopyTimes::modelled_load(const LoadCost& load, Cycle now) {
 Cycle CopyTimes::receive(Cycle arrives, uint32_t bytes, bool to_several) {
   if (sm_.table == nullptr) return arrives;
   const TimingTable& times = *sm_.table;
-  const Cycle receiving = to_several
-                              ? times.multicast_copy_cycles +
-                                    static_cast<Cycle>(bytes / times.multicast_bytes_per_cycle)
-                              : static_cast<Cycle>(bytes / times.tma_load_bytes_per_cycle);
+  const double rate = to_several ? times.multicast_bytes_per_cycle : times.tma_load_bytes_per_cycle;
+  const auto receiving = static_cast<Cycle>(bytes / rate);
   return sm_.memory.received.take(arrives - std::min(arrives, receiving), receiving) + receiving;
 }
 

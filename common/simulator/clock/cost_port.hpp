@@ -63,20 +63,16 @@ class Costs {
   }
 
   // Copies.
-  /// A copy from shared memory, from when that has been read until the write can be seen; without
-  /// a model taken as a trip to the L2 cache.
-  [[nodiscard]] Cycle copy_written() const {
-    return has_model() ? table_->tma_store_written_cycles : costs::kGlobalLoad;
-  }
+  /// A copy from shared memory, from when that has been read until the write can be seen: nothing;
+  /// without a model taken as a trip to the L2 cache.
+  [[nodiscard]] Cycle copy_written() const { return has_model() ? 0 : costs::kGlobalLoad; }
 
   // Order and waits.
-  /// A fence at that scope. An SM has one first-level cache, so that all wider scopes meet in the
-  /// L2 cache.
+  /// A fence at that scope. An SM has one first-level cache, so that all scopes wider than a CTA
+  /// meet in the L2 cache.
   [[nodiscard]] Cycle fence(MemoryScope scope) const {
-    if (!has_model()) return 0;
-    return scope == MemoryScope::cta || scope == MemoryScope::unspecified
-               ? table_->membar_cta_cycles
-               : table_->membar_gpu_cycles;
+    const bool is_near = scope == MemoryScope::cta || scope == MemoryScope::unspecified;
+    return has_model() && !is_near ? table_->membar_gpu_cycles : 0;
   }
   /// How long an access of that order waits before it starts: until all threads in its scope can
   /// see what its thread has written.
@@ -88,9 +84,8 @@ class Costs {
   /// A proxy fence.
   [[nodiscard]] Cycle proxy_fence() const { return has_model() ? table_->proxy_fence_cycles : 0; }
   /// A test of an mbarrier's phase that does not suspend: until the answer can be used.
-  [[nodiscard]] Cycle mbarrier_answer(bool may_suspend) const {
-    if (!has_model()) return 0;
-    return may_suspend ? table_->mbarrier_try_cycles : table_->mbarrier_test_cycles;
+  [[nodiscard]] Cycle mbarrier_answer() const {
+    return has_model() ? table_->mbarrier_try_cycles : 0;
   }
   /// From the end of a phase until lanes that wait go on. `is_part`: others of their warp wait for
   /// them after a branch.
@@ -110,8 +105,7 @@ class Costs {
     // A cluster of one meets as at a named barrier.
     if (ctas < kFewestCtas) return costs::kBarrier;
     if (!has_model()) return costs::kClusterBarrier;
-    return table_->cluster_barrier_cycles +
-           (ctas - kFewestCtas) * table_->cluster_barrier_cta_cycles;
+    return table_->cluster_barrier_cycles;
   }
   /// From the arrival of the last diverged lanes of a warp at their reconvergence point until all
   /// of them continue.

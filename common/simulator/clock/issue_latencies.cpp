@@ -30,7 +30,7 @@ PipeTimes pipe_times(const TimingTable& times, Pipe pipe) {
     case Pipe::load_store:
       return {1, times.load_store_interval, times.load_store_interval};
     case Pipe::tensor:
-      return {times.mma_latency, times.mma_interval, times.mma_busy};
+      return {times.mma_latency, times.mma_interval, times.mma_interval};
     case Pipe::system:
       return {times.special_register_latency, times.special_register_interval,
               times.special_register_busy};
@@ -51,8 +51,7 @@ IssueLatencies issue_latencies(const TimingTable& times) {
                            .branch_taken = times.branch_taken_cycles,
                            .branch_passed = times.branch_passed_cycles,
                            .copy_operands = static_cast<uint32_t>(times.tma_operand_cycles),
-                           .copy_prepare = static_cast<uint32_t>(times.tma_prepare_cycles),
-                           .copy_elected = static_cast<uint32_t>(times.tma_elected_cycles)};
+                           .copy_prepare = static_cast<uint32_t>(times.tma_prepare_cycles)};
   for (size_t pipe = 0; pipe < kPipeCount; ++pipe)
     result.pipes[pipe] = pipe_times(times, static_cast<Pipe>(pipe));
   return result;

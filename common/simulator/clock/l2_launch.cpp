@@ -40,8 +40,8 @@ constexpr uint64_t kSectorBytes = 32;
 double written_bytes(const TimingTable& times, uint64_t bytes, uint64_t pieces) {
   const uint64_t piece = bytes / pieces;
   if (piece % kSectorBytes == 0) return static_cast<double>(bytes);
-  return static_cast<double>(
-      std::max<uint64_t>(align_up(piece, kSectorBytes), times.l2_least_partial_write) * pieces);
+  return static_cast<double>((align_up(piece, kSectorBytes) + times.l2_partial_write_bytes) *
+                             pieces);
 }
 
 /// Bits `first` to `last` of a word.
@@ -281,13 +281,9 @@ void L2Launch::look_at_rows(L2ClusterState& state, const L2Rows& rows, L2Path pa
 }
 
 double L2Launch::read_bytes(const L2ClusterState& state, const L2Rows& rows, L2Path path) const {
-  const bool by_threads = path == L2Path::thread_load;
-  const double weight = by_threads             ? times_.l2_thread_read_weight
-                        : rows.to_several_ctas ? times_.l2_multicast_weight
-                                               : 1;
-  const double part =
-      is_learning_ ? kUnlearnedPart : (by_threads ? loads_ : copies_).part(state.port);
-  return static_cast<double>(rows.bytes()) * part * weight;
+  const MergedReads& merged = path == L2Path::thread_load ? loads_ : copies_;
+  const double part = is_learning_ ? kUnlearnedPart : merged.part(state.port);
+  return static_cast<double>(rows.bytes()) * part;
 }
 
 L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at,

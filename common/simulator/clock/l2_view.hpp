@@ -54,7 +54,6 @@ struct L2Rows {
   /// Size of the block whose other lines a missing line brings along (tensor maps' L2 promotion);
   /// 0: none.
   uint32_t promotion_bytes = 0;
-  bool to_several_ctas = false;  ///< by a copy to shared memory
   /// When the copy engine has moved all earlier copies: it asks for the bytes then, if that is
   /// later than the copy's issue.
   Cycle engine_free_at = 0;

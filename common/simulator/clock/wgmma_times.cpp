@@ -18,7 +18,7 @@ Cycle interval(const WgmmaCost& mma) { return std::max<Cycle>(kFewestCycles, mma
 
 Cycle WgmmaTimes::latency(const WgmmaCost& mma) const {
   if (sm_.table == nullptr) return kLatency + interval(mma);
-  return mma.a_in_registers ? sm_.table->wgmma_registers_latency : sm_.table->wgmma_latency;
+  return sm_.table->wgmma_latency;
 }
 
 Cycle WgmmaTimes::completion(const WgmmaCost& mma, Cycle issued, Cycle disturbance) {

@@ -14,10 +14,9 @@ class CtaClock;
 
 /// What of an MMA costs time.
 struct WgmmaCost {
-  uint32_t n = 0;               ///< columns of D
-  uint32_t operand_bytes = 0;   ///< of A and B, read from shared memory
-  bool a_in_registers = false;  ///< else A is in shared memory
-  uint32_t d_registers = 0;     ///< 32-bit registers of D in a thread
+  uint32_t n = 0;              ///< columns of D
+  uint32_t operand_bytes = 0;  ///< of A and B, read from shared memory
+  uint32_t d_registers = 0;    ///< 32-bit registers of D in a thread
 };
 
 /// The tensor cores of a CTA's warpgroups.

@@ -186,10 +186,11 @@ void Grid::share_time(const TimingTable& times, bool ctas_share_sms, const Earli
                 ? places_by_gpc(machine, sms, clusters_.volume())
                 : places_of(machine, sms, static_cast<uint32_t>(configuration_.cluster.volume()));
   begins_ = first_wave_start_cycles(
-      resident_clusters_, configuration_.in_clusters ? ctas_per_sm_ > 1 ? times.begin_crowded_cycles
-                                                                        : times.begin_cluster_cycles
-                          : ctas_per_sm_ > 1         ? times.begin_many_cycles
-                                                     : times.begin_cycles);
+      resident_clusters_,
+      ctas_per_sm_ > 1
+          ? (configuration_.in_clusters ? times.begin_many_clusters_cycles
+                                        : times.begin_many_cycles)
+          : (configuration_.in_clusters ? times.begin_cluster_cycles : times.begin_cycles));
   if (earlier != nullptr) find_room(*earlier);
   for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
     gpcs_.push_back(places_[slot % places_.size()].gpc);

@@ -77,25 +77,25 @@ LaunchCapacity Grid::capacity() const {
   const double l2_a_cycle =
       std::min(times.l2_bytes_per_cycle,
                times.l2_port_bytes_per_cycle * static_cast<double>(used_ports.size()));
-  return {
-      .places = resident_clusters_,
-      .ctas_per_cluster = static_cast<uint32_t>(cluster_ctas),
-      .sms = std::min(device_.settings().sm_count, static_cast<uint32_t>(used_sms)),
-      .gpcs = gpcs_,
-      .a_cycle = {SmTimes::kSchedulers, 1, 1, 1, 1,
-                  has_waited ? kNoLimit : static_cast<float>(l2_a_cycle),
-                  has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
-                  has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
-      .ports = ports,
-      .port_a_cycle = has_waited ? kNoLimit : times.l2_port_bytes_per_cycle,
-      .l2_queue_cycles = has_waited ? 0 : times.l2_queue_cycles,
-      .copy_cycles = static_cast<double>(times.l2_load_latency + times.tma_load_cycles),
-      .begins = begins_,
-      .credit = static_cast<double>(times.bandwidth_credit),
-      .landing_passes =
-          times.tma_load_bytes_per_cycle / kSharedPassBytes * times.copy_landing_passes,
-      .turnover = times.cta_turnover,
-      .follow = configuration_.in_clusters ? times.follow_cluster_cycles : times.begin_many_cycles};
+  return {.places = resident_clusters_,
+          .ctas_per_cluster = static_cast<uint32_t>(cluster_ctas),
+          .sms = std::min(device_.settings().sm_count, static_cast<uint32_t>(used_sms)),
+          .gpcs = gpcs_,
+          .a_cycle = {SmTimes::kSchedulers, 1, 1, 1, 1,
+                      has_waited ? kNoLimit : static_cast<float>(l2_a_cycle),
+                      has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
+                      has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
+          .ports = ports,
+          .port_a_cycle = has_waited ? kNoLimit : times.l2_port_bytes_per_cycle,
+          .l2_queue_cycles = has_waited ? 0 : times.l2_queue_cycles,
+          .copy_cycles = static_cast<double>(times.l2_load_latency + times.tma_load_cycles),
+          .begins = begins_,
+          .credit = static_cast<double>(times.bandwidth_credit),
+          .landing_passes =
+              times.tma_load_bytes_per_cycle / kSharedPassBytes * times.copy_landing_passes,
+          .turnover = times.cta_turnover,
+          .follow = configuration_.in_clusters ? times.begin_many_clusters_cycles
+                                               : times.begin_many_cycles};
 }
 
 Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {

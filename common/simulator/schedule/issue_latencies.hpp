@@ -28,7 +28,6 @@ struct IssueLatencies {
   uint32_t branch_passed = 0;  ///< from a branch that is not taken to the next instruction
   uint32_t copy_operands = 0;  ///< transfer of a copy's operands to the copy engine
   uint32_t copy_prepare = 0;   ///< per thread that issues a copy, where several might
-  uint32_t copy_elected = 0;   ///< from one copy of an elected lane to its next, beyond the issue
 
   /// The times of one pipe.
   [[nodiscard]] const PipeTimes& of(Pipe pipe) const { return pipes[static_cast<size_t>(pipe)]; }

@@ -206,7 +206,6 @@ void IssueNodes::find_copies() {
         node.hold = latencies_.copy_prepare - operands;
       } else {
         node.prepare = is_first ? operands : 0;
-        node.hold = latencies_.copy_elected;
         if (is_first) share_arithmetic(block);
       }
       is_first = false;

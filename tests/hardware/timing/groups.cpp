@@ -29,10 +29,11 @@ namespace bw::timing {
 [[gnu::weak]] void measure_teaching(Results& results);
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 35> kGroups{{
+  static constexpr std::array<Group, 37> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
+      {"warp_mma", "mma.sync and ldmatrix: chains, K blocks", true, measure_warp_mma},
       {"shared_memory", "cycles an access, by width and bank conflicts", true,
        measure_shared_memory},
       {"barrier", "named barriers, mbarriers, cluster barriers", true, measure_barriers},
@@ -85,6 +86,8 @@ std::span<const Group> groups() {
       {"large_ladder", "the same of larger matrices: tests the model", false, measure_large_ladder},
       {"ladder_errors", "how far the ladder's products are from what they should be", false,
        measure_ladder_errors},
+      {"warp_product", "a matrix product by mma.sync: tests the model", false,
+       measure_warp_product},
       {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},
   }};
   static const std::vector<Group> linked = [] {

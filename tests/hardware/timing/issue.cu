@@ -53,7 +53,6 @@ void add(Results& results, const char* name, double instructions_per_step) {
 
 void measure_issue(Results& results) {
   add<FusedMultiplyAdd>(results, "fma", 1);
-  add<MatrixMultiplyAdd>(results, "mma_16x8x16_half", 1);
   add<IntegerMultiplyAdd>(results, "mad", 1);
   add<AddAndXor>(results, "add_and_xor", 2);
   add<PackedHalfMultiplyAdd>(results, "fma_half2", 1);

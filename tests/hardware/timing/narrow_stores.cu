@@ -1,6 +1,7 @@
 /// \file
 /// What narrow stores of threads cost: the tiles that a warpgroup's MMAs leave in its registers,
-/// stored as bf16 in columns and in rows, two, four or sixteen bytes a lane at a time.
+/// stored as bf16 in columns and in rows, two, four or sixteen bytes a lane at a time; and stores
+/// of lanes that write a sector each, by the sectors of a line that they meet in.
 
 #include <cuda_bf16.h>
 
@@ -97,6 +98,49 @@ void add(Results& results, const char* name, DeviceBuffer<__nv_bfloat16>& c) {
   }
 }
 
+constexpr uint32_t kScatteredThreads = 128;
+constexpr uint32_t kWindowBytes = 64 * 1024;  // of an SM: all SMs' fit into the L2 cache
+constexpr uint32_t kEarlierStores = 128, kStores = 256;
+
+/// Lanes that store `bytes` each, `stride` bytes apart: what they write comes back after a while.
+template <uint32_t bytes>
+__global__ void scatter(Span* spans, uint8_t* to, uint32_t stride) {
+  constexpr uint32_t kWarpBytes = kWindowBytes / (kScatteredThreads / 32);
+  to +=
+      blockIdx.x * size_t{kWindowBytes} + threadIdx.x / 32 * kWarpBytes + threadIdx.x % 32 * stride;
+  int64_t begin = 0;
+#pragma unroll 4
+  for (uint32_t i = 0; i < kEarlierStores + kStores; ++i) {
+    if (i == kEarlierStores) begin = cycle();
+    uint8_t* const at = to + i * 32 * stride % kWarpBytes;
+    if constexpr (bytes == 2) {
+      asm volatile("st.global.b16 [%0], %1;" ::"l"(at), "h"(static_cast<uint16_t>(i)) : "memory");
+    } else if constexpr (bytes == 4) {
+      asm volatile("st.global.b32 [%0], %1;" ::"l"(at), "r"(i) : "memory");
+    } else {
+      asm volatile("st.global.v4.b32 [%0], {%1, %1, %1, %1};" ::"l"(at), "r"(i) : "memory");
+    }
+  }
+  write_span(spans, begin, cycle());
+}
+
+template <uint32_t bytes>
+void add_scattered(Results& results, DeviceBuffer<__nv_bfloat16>& c) {
+  for (const uint32_t ctas : {1u, sm_count()}) {
+    for (const uint32_t sectors : {1u, 2u, 4u}) {
+      constexpr uint32_t kLineBytes = 128, kWarps = kScatteredThreads / 32;
+      const double cycles = least_cycles(ctas, kWarps, [&](Span* spans) {
+        scatter<bytes><<<ctas, kScatteredThreads>>>(spans, reinterpret_cast<uint8_t*>(c.data()),
+                                                    kLineBytes / sectors);
+      });
+      results.add("narrow_stores.scattered",
+                  "bytes=" + std::to_string(bytes) + " sectors_of_line=" + std::to_string(sectors) +
+                      " sms=" + std::to_string(ctas),
+                  "cycles/line", cycles * sectors / (kStores * kWarps * 32));
+    }
+  }
+}
+
 }  // namespace
 
 void measure_narrow_stores(Results& results) {
@@ -107,6 +151,9 @@ void measure_narrow_stores(Results& results) {
   add<By::halves>(results, "halves", c);
   add<By::words>(results, "words", c);
   add<By::lines>(results, "lines", c);
+  add_scattered<2>(results, c);
+  add_scattered<4>(results, c);
+  add_scattered<16>(results, c);
 }
 
 }  // namespace bw::timing

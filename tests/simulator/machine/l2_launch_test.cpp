@@ -389,18 +389,6 @@ TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {
   EXPECT_LT(pairs[kOfLonePair], 1000u);
 }
 
-TEST_F(L2LaunchTest, ACopyToSeveralCtasReadsMore) {
-  cache_.write(data_, kMegabyte);
-  const auto wait = [&](bool to_several_ctas) {
-    L2Launch one(times_, cache_, steps(132));
-    L2Rows rows = rows_at(data_, kKilobyte, 512);
-    rows.to_several_ctas = to_several_ctas;
-    return static_cast<double>(start_in(one, 1).touch_rows(rows, 0, L2Path::tma_load).waited);
-  };
-  EXPECT_GT(wait(false), 1000);
-  EXPECT_NEAR(wait(true), times_.l2_multicast_weight * wait(false), 2);
-}
-
 TEST_F(L2LaunchTest, WhatOthersBringInNobodyWaitsForTwice) {
   constexpr uint64_t kClusters = 100;
   const auto wait = [&](bool same) {
@@ -440,8 +428,8 @@ TEST_F(L2LaunchTest, PiecesOfSectorsCostMore) {
   };
   const double a_byte = 132.0 / times_.l2_write_bytes_per_cycle;
   EXPECT_NEAR(extra(32, 1024), 32 * 1024 * a_byte, 2);
-  EXPECT_NEAR(extra(16, 1024), times_.l2_least_partial_write * 1024.0 * a_byte, 2);
-  EXPECT_NEAR(extra(112, 1024), 128 * 1024 * a_byte, 2);
+  EXPECT_NEAR(extra(16, 1024), (32 + times_.l2_partial_write_bytes) * 1024.0 * a_byte, 2);
+  EXPECT_NEAR(extra(112, 1024), (128 + times_.l2_partial_write_bytes) * 1024.0 * a_byte, 2);
 }
 
 TEST_F(L2LaunchTest, WhoMissesInAStepAndBehindItPauses) {

@@ -56,8 +56,7 @@ MemoryRange global_range(const std::byte* first, uint32_t bytes) {
 }
 
 /// With a timing model: what the engine asks the L2 cache for.
-CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2Path path,
-                bool to_several_ctas = false) {
+CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2Path path) {
   CopyRows row{.rows = 1, .row_bytes = 0};
   if (!strand.cluster->costs().has_model()) return row;
   const Cycle engine_free_at =
@@ -65,7 +64,6 @@ CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2
   const L2Touch met = strand.cluster->l2().touch_rows({.first = device_address(first),
                                                        .row_bytes = bytes,
                                                        .pitch_bytes = bytes,
-                                                       .to_several_ctas = to_several_ctas,
                                                        .engine_free_at = engine_free_at},
                                                       strand.time, path);
   row.extra = met.extra;
@@ -117,7 +115,7 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
                 copied == 0 ? 1 : copied, is_aligned ? 1 : kBulkAlignmentBytes, Access::read);
     TmaLoad load(site);
     const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
-    load.rows = row_of(strand, source, bytes, L2Path::tma_load, load.destinations.size() > 1);
+    load.rows = row_of(strand, source, bytes, L2Path::tma_load);
     load.move = [source, offset, bytes, copied, ignored](const std::vector<std::byte*>& windows) {
       // What a GPU writes in place of ignored bytes is not determined; here it differs from data.
       constexpr int kIndeterminate = 0xcd;

@@ -269,8 +269,7 @@ void describe_box(CopyDescription* copy, const Strand& strand, const TensorBox& 
 }
 
 /// With a timing model: what the engine asks the L2 cache for.
-CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path,
-                 bool to_several_ctas = false) {
+CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
   CopyRows rows{.rows = box.rows(), .row_bytes = box.row_bytes()};
   if (!strand.cluster->costs().has_model()) return rows;
   const Cycle engine_free_at =
@@ -282,7 +281,6 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path,
                                          .pitch_bytes = run.pitch_bytes,
                                          .rows = run.rows,
                                          .promotion_bytes = box.map().promotion_bytes(),
-                                         .to_several_ctas = to_several_ctas,
                                          .engine_free_at = engine_free_at},
                                         strand.time, path);
     rows.extra = std::max(rows.extra, met.extra);
@@ -307,7 +305,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     units_of(*strand.cluster).tensor_maps.begin_copy(load.site, load.tensor_map);
     const uint32_t offset = resolve_target(
         form.target, box->shared_bytes(), kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
-    load.rows = rows_of(strand, *box, L2Path::tma_load, load.destinations.size() > 1);
+    load.rows = rows_of(strand, *box, L2Path::tma_load);
     load.rows.extra += strand.cta->clock->wait_for_map(load.tensor_map, strand.time);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);

@@ -133,7 +133,7 @@ void notify_pass(Strand& strand, const Instruction& instruction, LaneMask active
 /// The answer to a test that does not suspend comes later; who uses it waits.
 void answer_arrives(Strand& strand, const Instruction& instruction) {
   if (strand.wake != Wake::none) return;
-  const Cycle cycles = strand.cluster->costs().mbarrier_answer((instruction.flags & kTry) != 0);
+  const Cycle cycles = strand.cluster->costs().mbarrier_answer();
   if (cycles != 0)
     strand.value_arrives(LoadSource::shared_memory, instruction.scoreboard, strand.time + cycles);
 }

@@ -85,7 +85,6 @@ Cycle WgmmaUnit::completion(const WgmmaOperation& operation) {
   const uint32_t a_bytes = form.a_in_registers ? 0 : kWgmmaRows * kMmaKBytes;
   const WgmmaCost cost{.n = form.n,
                        .operand_bytes = a_bytes + form.n * form.b_row_bytes(),
-                       .a_in_registers = form.a_in_registers,
                        .d_registers = form.d_registers};
   WgmmaTimes& times = cta_.clock->wgmma;
   return times.completion(cost, operation.issued, cta_.cluster->perturbation(times.latency(cost)));
