@@ -61,6 +61,22 @@ function(bw_add_test name)
   endif()
 endfunction()
 
+# bw_build_for_slow_tests(<target> <test>...)
+#
+# A program that nothing but these slow tests runs: it is built when ctest is to run one of them, and not by
+# `./workbook test`.
+function(bw_build_for_slow_tests target)
+  if(NOT BW_TESTS)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_test(NAME ${target}.is_built
+    COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
+  set_tests_properties(${target}.is_built PROPERTIES
+    FIXTURES_SETUP ${target} LABELS slow TIMEOUT 1800 RESOURCE_LOCK build_folder)
+  set_tests_properties(${ARGN} PROPERTIES FIXTURES_REQUIRED ${target})
+endfunction()
+
 # bw_add_command_test(<name> COMMAND <command>... [LABELS <label>...] [TIMEOUT <seconds>]
 #                     [ENVIRONMENT <NAME=value>...] [EXPECT_OUTPUT <regular expression>])
 #

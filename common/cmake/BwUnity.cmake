@@ -20,7 +20,8 @@ function(bw_unite target size)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
-    if(NOT source MATCHES "\\.cpp$")
+    get_source_file_property(language "${source}" LANGUAGE)
+    if(NOT source MATCHES "\\.cpp$" AND NOT (source MATCHES "\\.cu$" AND language STREQUAL "CXX"))
       continue()
     endif()
     cmake_path(GET source PARENT_PATH folder)
@@ -37,6 +38,12 @@ function(bw_unite target size)
     math(EXPR count_${key} "${count_${key}} + 1")
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${key}_${group}")
   endforeach()
+endfunction()
+
+# bw_without_device_code(FILE...): CUDA files that hold no device code and include none. nvcc reads the headers of
+# such a file three times; the C++ compiler reads them once.
+function(bw_without_device_code)
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
 endfunction()
 
 # bw_unite_cuda(VARIABLE SIZE): replaces the CUDA files in the list VARIABLE by files that include up to SIZE of them.

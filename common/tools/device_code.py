@@ -77,7 +77,9 @@ def _units(root, program, _stamps):
     found = []
     for entry in commands:
         # Taking a command apart is slow, so only one that may be meant is.
-        if not entry["file"].endswith(".cu") or not any(name in entry["command"] for name in objects):
+        # Without `-x cu` it is host code alone, which the C++ compiler compiles.
+        if (not entry["file"].endswith(".cu") or " -x cu " not in entry["command"]
+                or not any(name in entry["command"] for name in objects)):
             continue
         words = shlex.split(entry["command"])
         if "-o" in words and words[words.index("-o") + 1] in objects:

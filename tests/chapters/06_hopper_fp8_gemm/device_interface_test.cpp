@@ -23,9 +23,7 @@ std::vector<T> with_stride(const std::vector<T>& values, int64_t columns, int64_
 
 class Interface : public HopperTest {};
 
-struct Size {
-  int64_t m, n, k;
-};
+using Size = ProblemsInStreams::Size;
 
 TEST_F(Interface, EveryLeadingDimensionCounts) {
   const BlockwiseProblem problem =

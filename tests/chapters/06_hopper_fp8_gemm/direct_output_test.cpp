@@ -40,18 +40,18 @@ class GuardedOutput {
 };
 
 TEST_F(Output, WritesTheElementsAndNothingElse) {
-  struct Case {
+  struct Shape {
     int64_t m, n, k, ldd;
   };
-  const std::vector<Case> on_gpu = {
+  const std::vector<Shape> on_gpu = {
       {1, 1, 16, 8},          {1, 3, 128, 40},         {77, 131, 272, 136},  {77, 131, 272, 192},
       {200, 261, 400, 304},   {64, 64, 1040, 72},      {65, 129, 2064, 256}, {129, 1021, 272, 1024},
       {300, 522, 4112, 1000}, {2000, 2058, 3600, 2064}};
-  const std::vector<Case> simulated = {{1, 1, 16, 8},       {1, 3, 128, 40},
-                                       {77, 131, 272, 192}, {129, 261, 144, 304},
-                                       {64, 64, 528, 72},   {5, 1021, 144, 1024}};
+  const std::vector<Shape> simulated = {{1, 1, 16, 8},       {1, 3, 128, 40},
+                                        {77, 131, 272, 192}, {129, 261, 144, 304},
+                                        {64, 64, 528, 72},   {5, 1021, 144, 1024}};
   size_t number_of_case = 0;
-  for (const Case& c : by_device(on_gpu, simulated)) {
+  for (const Shape& c : by_device(on_gpu, simulated)) {
     for (const float beta : {0.0f, 0.5f}) {
       SCOPED_TRACE(testing::Message() << c.m << " x " << c.n << " x " << c.k << ", ldd " << c.ldd
                                       << ", beta " << beta);

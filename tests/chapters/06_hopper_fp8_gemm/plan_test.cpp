@@ -17,9 +17,7 @@ using hopper::GemmPlan;
 
 class Plan : public HopperTest {};
 
-struct Size {
-  int64_t m, n, k;
-};
+using Size = ProblemsInStreams::Size;
 
 /// A problem whose pieces the kernels with stream_k split.
 BlockwiseProblem split_problem(float beta, uint64_t seed) {
@@ -62,15 +60,15 @@ TEST_F(Plan, LaunchesAreBitIdentical) {
 }
 
 TEST_F(Plan, HasTheChosenConfiguration) {
-  using Shapes = std::vector<std::tuple<int64_t, int64_t, int64_t, float>>;
-  for (const auto& [m, n, k, beta] : by_device<Shapes>({{64, 2112, 7168, 0.0f},
-                                                        {128, 512, 512, 1.0f},
-                                                        {4096, 2112, 7168, 0.0f},
-                                                        {1000, 1160, 512, 0.5f}},
-                                                       {{16, 264, 1040, 0.0f},
-                                                        {128, 264, 272, 1.0f},
-                                                        {520, 72, 1040, 0.0f},
-                                                        {600, 136, 144, 0.5f}})) {
+  using SomeShapes = std::vector<std::tuple<int64_t, int64_t, int64_t, float>>;
+  for (const auto& [m, n, k, beta] : by_device<SomeShapes>({{64, 2112, 7168, 0.0f},
+                                                            {128, 512, 512, 1.0f},
+                                                            {4096, 2112, 7168, 0.0f},
+                                                            {1000, 1160, 512, 0.5f}},
+                                                           {{16, 264, 1040, 0.0f},
+                                                            {128, 264, 272, 1.0f},
+                                                            {520, 72, 1040, 0.0f},
+                                                            {600, 136, 144, 0.5f}})) {
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, beta, /*seed=*/9, Fill::kNormal);
     DeviceProblem on_device(problem);

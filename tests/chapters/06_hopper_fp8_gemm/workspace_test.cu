@@ -51,8 +51,8 @@ class GuardedWorkspace {
 
 TEST_F(Workspace, IsReadyForTheNextLaunchAndKeepsToItself) {
   const int launches = by_device(10, 3);
-  using Shapes = std::vector<std::tuple<int64_t, int64_t, int64_t, float>>;
-  for (const auto& [m, n, k, beta] : by_device<Shapes>(
+  using SomeShapes = std::vector<std::tuple<int64_t, int64_t, int64_t, float>>;
+  for (const auto& [m, n, k, beta] : by_device<SomeShapes>(
            {{300, 520, 7184, 0.5f}, {1000, 1160, 3088, 0.0f}, {2000, 2056, 3600, 0.5f}},
            {{16, 264, 4000, 0.5f}, {16, 328, 3088, 0.0f}})) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
@@ -81,10 +81,10 @@ TEST_F(Workspace, IsReadyForTheNextLaunchAndKeepsToItself) {
 }
 
 TEST_F(Workspace, IsNeededOnlyWhereTilesAreSplit) {
-  using Shapes = std::vector<std::tuple<int64_t, int64_t, int64_t>>;
+  using SomeShapes = std::vector<std::tuple<int64_t, int64_t, int64_t>>;
   for (const auto& [m, n, k] :
-       by_device<Shapes>({{300, 520, 7184}, {300, 520, 128}, {64, 2112, 7168}},
-                         {{16, 264, 4000}, {16, 264, 128}, {16, 2056, 3088}})) {
+       by_device<SomeShapes>({{300, 520, 7184}, {300, 520, 128}, {64, 2112, 7168}},
+                             {{16, 264, 4000}, {16, 264, 128}, {16, 2056, 3088}})) {
     const DeviceProblem on_device(make_blockwise_problem(m, n, k, 0, /*seed=*/1, Fill::kNormal));
     for_every_config([&](const hopper::GemmKernel& kernel) {
       const PreparedGemm prepared = hopper::prepare_gemm(on_device.arguments(), kernel);

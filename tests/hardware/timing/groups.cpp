@@ -9,7 +9,15 @@
 
 namespace bw::timing {
 
-// Null in a program that is linked without the group's file, as timing_tests is.
+// Null in a program that is linked without the group's file, as timing_tests and timing_slow_tests are.
+[[gnu::weak]] void measure_latency(Results& results);
+[[gnu::weak]] void measure_issue(Results& results);
+[[gnu::weak]] void measure_shared_memory(Results& results);
+[[gnu::weak]] void measure_tma_latency(Results& results);
+[[gnu::weak]] void measure_tma_throughput(Results& results);
+[[gnu::weak]] void measure_memory(Results& results);
+[[gnu::weak]] void measure_cta_end(Results& results);
+[[gnu::weak]] void measure_followers(Results& results);
 [[gnu::weak]] void measure_contention(Results& results);
 [[gnu::weak]] void measure_math_warps(Results& results);
 [[gnu::weak]] void measure_behind_stores(Results& results);
@@ -27,6 +35,8 @@ namespace bw::timing {
 [[gnu::weak]] void measure_l2_clock(Results& results);
 [[gnu::weak]] void measure_narrow_stores(Results& results);
 [[gnu::weak]] void measure_teaching(Results& results);
+[[gnu::weak]] void measure_warp_mma(Results& results);
+[[gnu::weak]] void measure_warp_product(Results& results);
 
 std::span<const Group> groups() {
   static constexpr std::array<Group, 37> kGroups{{

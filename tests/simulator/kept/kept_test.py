@@ -36,7 +36,7 @@ MOST_SHOWN = 60
 WORKERS = 2
 # Programs with their names in the kept lines, their groups and settings.
 BENCHES = {
-    "timing_tests": (
+    "timing_slow_tests": (
         "timing_bench",
         "latency,issue,shared_memory,barrier,tma_latency,tma_throughput,wgmma,memory,launch",
         {"BW_SIM_MACHINE": "h100"}),
