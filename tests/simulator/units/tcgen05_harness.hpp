@@ -235,6 +235,9 @@ struct MmaProgram {
   /// start added), %idesc, %bar (shared address of the mbarrier), %r<8>, %rd<8>.
   std::string issue;
   uint32_t columns = 512;  ///< that are copied in and out
+  /// Copies out before it waits for the commit, at least 200 cycles after the first operation is
+  /// issued.
+  bool drains_early = false;
 };
 
 /// The program's PTX: parameters image, image bytes, TMEM in, TMEM out, descriptor a, b, idesc,
@@ -323,15 +326,29 @@ ALLOCATED:
                : R"(
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];
 )";
-  text += R"(
+  const std::string wait = R"(
 ISSUED:
   mbarrier.try_wait.parity.shared::cta.b64 %p5, [%bar], 0;
   @!%p5 bra ISSUED;
-  tcgen05.fence::after_thread_sync;
+)";
+  const std::string delay = R"(
+ISSUED:
+  mov.u32 %i, 0;
+DELAY:
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p5, %i, 200;
+  @%p5 bra DELAY;
+)";
+  const std::string late_wait = R"(
+COMMITTED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%bar], 0;
+  @!%p5 bra COMMITTED;
+)";
+  text += (program.drains_early ? delay : wait) + R"(  tcgen05.fence::after_thread_sync;
   shl.b32 %address, %warp, 21;
   add.u32 %address, %address, %tmem;
 )" + drain_tensor_memory(program.columns, kColumnBytes) +
-          R"(  tcgen05.fence::before_thread_sync;
+          (program.drains_early ? late_wait : "") + R"(  tcgen05.fence::before_thread_sync;
   bar.sync 0;
 )";
   if (pair) text += "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";

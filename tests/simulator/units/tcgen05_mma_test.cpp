@@ -474,5 +474,48 @@ TEST(Tcgen05Mma, KeepsNanAndInfinity) {
   EXPECT_EQ(at(7, 4), 32.0f);
 }
 
+// While the products that follow into other columns are under way: the warps that issue nothing
+// load the first 8 columns.
+TEST(Tcgen05Mma, ALoadSeesEachCompleteOperationThatWritesItsColumns) {
+  constexpr uint32_t kM = 128, kN = 256, kK = 32, kColumns = 8, kFirstLane = 32;
+  std::mt19937 random(3);
+  Operands operands = random_operands(random, {kE4m3, false, Pattern::b128, kM, kK, 0, {}},
+                                      {kE4m3, false, Pattern::b128, kN, kK, kM * 128, {}});
+  const std::vector<uint32_t> before = random_tensor_memory(1, kColumns, random);
+  const auto place = [](uint32_t lane, uint32_t column) { return column * kTmemLanes + lane; };
+  const auto check = [&](const std::string& first, const auto& expected) {
+    SCOPED_TRACE(first);
+    MmaProgram program{.issue = first, .columns = kColumns, .drains_early = true};
+    program.issue += "  add.u32 %r2, %tmem, 256;\n";
+    for (int product = 0; product < 64; ++product)
+      program.issue += "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%r2], %a, %b, %idesc, %enable;\n";
+    const std::vector<uint32_t> after =
+        run_mma(program, operands.image, before, operands.a.descriptor(), operands.b.descriptor(),
+                instruction_descriptor(kE4m3, kE4m3, 1, kM, kN), false);
+    for (uint32_t lane = kFirstLane; lane < kTmemLanes; ++lane)
+      for (uint32_t column = 0; column < kColumns; ++column)
+        ASSERT_EQ(after[place(lane, column)], expected(lane, column)) << lane << ' ' << column;
+  };
+  check("", [&](uint32_t lane, uint32_t column) { return before[place(lane, column)]; });
+  check(issue_of("f8f6f4"), [&](uint32_t lane, uint32_t column) {
+    float sum = 0;
+    for (uint32_t i = 0; i < kK; ++i)
+      sum = std::fma(static_cast<float>(operands.a.value(lane, i)),
+                     static_cast<float>(operands.b.value(column, i)), sum);
+    return std::bit_cast<uint32_t>(sum);
+  });
+  check("  tcgen05.cp.cta_group::1.128x256b [%tmem], %a;\n", [&](uint32_t lane, uint32_t column) {
+    uint32_t word = 0;
+    for (uint32_t byte = 0; byte < sizeof word; ++byte)
+      word |= operands.a.codes[lane * kK + column * sizeof word + byte] << 8 * byte;
+    return word;
+  });
+  check("  add.u32 %r3, %tmem, 2097152;\n  tcgen05.shift.cta_group::1.down [%r3];\n",
+        [&](uint32_t lane, uint32_t column) {
+          const bool moves = lane >= kFirstLane && lane < kFirstLane + 31;
+          return before[place(moves ? lane + 1 : lane, column)];
+        });
+}
+
 }  // namespace
 }  // namespace bw::sim::test::tcgen05_mma_test
