@@ -71,8 +71,8 @@ def _check_code(root, exercise, tools, given, progress):
         return _verdict(exercise, BROKEN, rule="", notes=notes, place=_place(exercise, own, line),
                         found=f"{exercise.reader_file}:{line}: {problem[1]}")
     with contextlib.ExitStack() as folders:
-        def new_folder():
-            return folders.enter_context(_work_folder(root))
+        def new_folder(content):
+            return folders.enter_context(_work_folder(root, content))
         return replace(_run_code(root, exercise, tools, own, new_folder, progress), notes=notes)
 
 
@@ -104,8 +104,8 @@ def _run_code(root, exercise, tools, own, new_folder, progress):
     def solution(program):
         text = regions.read_text(root / exercise.solution_file)
         unchanged = device_code.Replaced(exercise.solution_file, text, exercise.solution_file)
-        place = new_folder() / "solution"
-        return device_code.compile_to_ptx(root, tools, [program], [unchanged], place)[program].files
+        return device_code.compile_to_ptx(root, tools, [program], [unchanged],
+                                          new_folder("solution"))[program].files
 
     figures = []
     for number, run in enumerate(exercise.runs, 1):
@@ -113,7 +113,7 @@ def _run_code(root, exercise, tools, own, new_folder, progress):
             progress("compiling")
             # On one core each waits for its turn: most wrong answers fail in the first program.
             due = [run.program] if tools.cores == 1 else exercise.programs
-            compiled.update(device_code.compile_to_ptx(root, tools, due, replaced, new_folder()))
+            compiled.update(device_code.compile_to_ptx(root, tools, due, replaced, new_folder("answer")))
         if not compiled[run.program].files:
             return _does_not_compile(exercise, own, compiled[run.program])
         for seed in run.seeds:
@@ -350,16 +350,17 @@ def _outside(text):
 
 
 class _work_folder:
-    """A folder of its own for one check, removed with all that is in it."""
+    """A folder of its own for one check, removed with all that is in it. `content`: ends its name."""
 
-    def __init__(self, root):
-        self._parent = runs.folder(root)
+    def __init__(self, root, content):
+        self._parent, self._content = runs.folder(root), content
 
     def __enter__(self):
         try:
             self._parent.mkdir(parents=True, exist_ok=True)
             left_over.remove_once(self._parent)
-            self._folder = Path(tempfile.mkdtemp(prefix=left_over.prefix("check"), dir=self._parent))
+            self._folder = Path(tempfile.mkdtemp(f"-{self._content}", left_over.prefix("check"),
+                                                 self._parent))
         except OSError as error:
             raise WorkbookError(f"Checks write into {self._parent}, which can't be written to: "
                                 f"{error.strerror}.") from error

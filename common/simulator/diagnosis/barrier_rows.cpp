@@ -109,10 +109,6 @@ bool leads_to_a_copy(const Kernel& kernel, const Instruction& wait) {
   const auto waits = [](const FormMatch& match) {
     return match.form->unit == Unit::mbarrier && match.form->ordering == Ordering::test;
   };
-  const auto copies = [](const FormMatch& match) {
-    return match.form->memory == Memory::copy &&
-           match.modifiers.has("mbarrier::complete_tx::bytes");
-  };
   std::vector<uint32_t> begins = {wait.source_index + 1};
   std::vector<bool> is_known(graph.blocks.size());
   while (!begins.empty()) {
@@ -121,7 +117,7 @@ bool leads_to_a_copy(const Kernel& kernel, const Instruction& wait) {
     if (at >= graph.block_of.size()) continue;
     const ptx::BasicBlock& block = graph.blocks[graph.block_of[at]];
     while (at < block.last && !waits(*function.instructions[at].match)) {
-      if (copies(*function.instructions[at].match)) return true;
+      if (function.instructions[at].match->copies_with_mbarrier()) return true;
       ++at;
     }
     if (at < block.last) continue;

@@ -108,6 +108,10 @@ bool FormMatch::compares_equal() const { return modifiers.get("compare") == "eq"
 
 bool FormMatch::compares_unequal() const { return modifiers.get("compare") == "ne"; }
 
+bool FormMatch::copies_with_mbarrier() const {
+  return form->memory == Memory::copy && modifiers.has("mbarrier::complete_tx::bytes");
+}
+
 bool FormMatch::copies_word() const {
   constexpr size_t kWordBytes = 4;
   return is_exact && form->operation == Operation::move &&

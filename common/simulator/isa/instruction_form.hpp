@@ -106,6 +106,8 @@ struct FormMatch {
   /// Whether it is a load from its CTA's own shared memory without further modifiers: no order,
   /// scope, vector or cache operator.
   [[nodiscard]] bool is_plain_shared_load() const;
+  /// Whether it is a copy whose bytes an mbarrier counts.
+  [[nodiscard]] bool copies_with_mbarrier() const;
   /// Bytes that a lane accesses.
   [[nodiscard]] uint32_t access_bytes() const;
   /// Whether a comparison asks for equality.

@@ -9,7 +9,8 @@
 
 namespace bw::timing {
 
-// Null in a program that is linked without the group's file, as timing_tests and timing_slow_tests are.
+// Null in a program that is linked without the group's file, as timing_tests and timing_slow_tests
+// are.
 [[gnu::weak]] void measure_latency(Results& results);
 [[gnu::weak]] void measure_issue(Results& results);
 [[gnu::weak]] void measure_shared_memory(Results& results);

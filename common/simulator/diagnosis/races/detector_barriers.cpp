@@ -157,7 +157,7 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
       } else if (const auto arrival = state_->cp_async_arrivals.find(event.operation_id);
                  arrival != state_->cp_async_arrivals.end()) {
         barrier->pending.completed().join(arrival->second.copies);
-        barrier->pending.keep_relaxed(arrival->second.besides);
+        barrier->pending.keep_relaxed(arrival->second.rest);
         state_->cp_async_arrivals.erase(arrival);
       }
       break;

@@ -148,13 +148,13 @@ void Detector::on_order(const OrderEvent& event) {
       // The ISA gives this arrival no release: the system makes it when the copies are complete,
       // and they are what it tells of.
       CopyArrival& arrival = state.cp_async_arrivals[event.id];
-      const SharedView besides = threads_.snapshot(origin);
-      arrival.besides = *besides;
+      const SharedView rest = threads_.snapshot(origin);
+      arrival.rest = *rest;
       state.cp_async_arrivers.insert(threads_.warp_of(origin));
       const auto found = state.cp_async.find(
           key_of(threads_.warp_of(origin), static_cast<uint64_t>(lowest_lane(origin.lanes))));
       if (found == state.cp_async.end()) break;
-      const Agent copies{found->second.chain, found->second.last, besides};
+      const Agent copies{found->second.chain, found->second.last, rest};
       arrival.copies.generic.learn_chain(copies.chain, copies.clock);
       note_arrival(origin, copies, Proxy::generic, event.cta_rank, event.offset_bytes);
       break;

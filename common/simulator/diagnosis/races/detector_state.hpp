@@ -26,7 +26,7 @@ inline constexpr const char* kWaitUnit = "wait";
 /// What a cp.async.mbarrier.arrive hands on: its thread's copies. The thread's other accesses and
 /// its order are kept for reports.
 struct CopyArrival {
-  View copies, besides;
+  View copies, rest;
 };
 
 /// Of a pair of numbers, one of which is small.

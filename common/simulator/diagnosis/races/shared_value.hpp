@@ -46,7 +46,7 @@ class SharedValue {
   [[nodiscard]] bool is_only_owner() const { return box_ != nullptr && box_->owners == 1; }
   /// The value for a change by its only owner.
   [[nodiscard]] T& change() { return static_cast<Filled*>(box_)->value; }
-  /// The value for a change: a new one where there is none, a copy where it has other owners.
+  /// The value for a change: a new one if there was nothing, a copy if it has other owners.
   [[nodiscard]] T& own() {
     if (box_ == nullptr)
       *this = make();
