@@ -352,14 +352,14 @@ def _outside(text):
 class _work_folder:
     """A folder of its own for one check, removed with all that is in it. `content`: ends its name."""
 
-    def __init__(self, root, content):
+    def __init__(self, root, content="answer"):
         self._parent, self._content = runs.folder(root), content
 
     def __enter__(self):
         try:
             self._parent.mkdir(parents=True, exist_ok=True)
             left_over.remove_once(self._parent)
-            self._folder = Path(tempfile.mkdtemp(f"-{self._content}", left_over.prefix("check"),
+            self._folder = Path(tempfile.mkdtemp(f"_{self._content}", left_over.prefix("check"),
                                                  self._parent))
         except OSError as error:
             raise WorkbookError(f"Checks write into {self._parent}, which can't be written to: "
