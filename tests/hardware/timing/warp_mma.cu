@@ -20,6 +20,11 @@ constexpr uint32_t kMmasOfRound = 64;
 constexpr uint32_t kRounds = 16;
 constexpr uint32_t kPasses = 2;  // the second one finds its code
 
+/// Two pseudo-random halves with magnitudes below 2.
+__device__ uint32_t next_halves(uint32_t& word) {
+  return (word = word * 1664525 + 1013904223) & 0xbfffbfff;
+}
+
 /// MMAs of a warp that go round `sums` sums. As in a product, a row of sums shares an A of its own,
 /// a column a B.
 template <uint32_t sums>
@@ -30,9 +35,9 @@ __global__ void __launch_bounds__(12 * 32) mma_chains(Span* spans, uint32_t seed
   float d[kDown][kAcross][4] = {};
   uint32_t word = seed + threadIdx.x;
   for (auto& operand : a)
-    for (uint32_t& x : operand) x = (word = word * 1664525 + 1013904223) & 0xbfffbfff;
+    for (uint32_t& x : operand) x = next_halves(word);
   for (auto& operand : b)
-    for (uint32_t& x : operand) x = (word = word * 1664525 + 1013904223) & 0xbfffbfff;
+    for (uint32_t& x : operand) x = next_halves(word);
   int64_t begin = 0, end = 0;
 #pragma unroll 1
   for (uint32_t pass = 0; pass < kPasses; ++pass) {
@@ -73,8 +78,8 @@ __global__ void __launch_bounds__(2 * WarpMma::kThreads)
   uint32_t word = seed + threadIdx.x, sum = 0;
   for (uint32_t i = 0; i < 4; ++i)
     for (uint32_t j = 0; j < 4; ++j) {
-      a[i][j] = (word = word * 1664525 + 1013904223) & 0xbfffbfff;
-      b[i][j] = (word = word * 1664525 + 1013904223) & 0xbfffbfff;
+      a[i][j] = next_halves(word);
+      b[i][j] = next_halves(word);
     }
   int64_t begin = 0, end = 0;
 #pragma unroll 1

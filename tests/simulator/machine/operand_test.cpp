@@ -64,7 +64,7 @@ TEST(OperandSize, AVectorOfAtomicsHasAsManyRegistersAsItSays) {
                  {"has an operand of 3, its form takes 2"});
 }
 
-// Names that the simulator gives to instructions of its own are no way around the count.
+// Opcodes that only the simulator itself writes are counted as well.
 TEST(OperandCount, TheSimulatorsOwnInstructionsTakeOneOperandToo) {
   for (const char* opcode : {"bad_branch_index", "bad_call_target"}) {
     expect_refused(opcode, {"has 0 operands; its form takes 1"});

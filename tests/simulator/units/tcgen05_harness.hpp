@@ -326,11 +326,11 @@ ALLOCATED:
                : R"(
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];
 )";
-  const std::string wait = R"(
-ISSUED:
-  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%bar], 0;
-  @!%p5 bra ISSUED;
-)";
+  const auto wait_at = [](const std::string& label) {
+    return "\n" + label +
+           ":\n  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%bar], 0;\n  @!%p5 bra " + label +
+           ";\n";
+  };
   const std::string delay = R"(
 ISSUED:
   mov.u32 %i, 0;
@@ -339,16 +339,12 @@ DELAY:
   setp.lt.u32 %p5, %i, 200;
   @%p5 bra DELAY;
 )";
-  const std::string late_wait = R"(
-COMMITTED:
-  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%bar], 0;
-  @!%p5 bra COMMITTED;
-)";
-  text += (program.drains_early ? delay : wait) + R"(  tcgen05.fence::after_thread_sync;
+  text +=
+      (program.drains_early ? delay : wait_at("ISSUED")) + R"(  tcgen05.fence::after_thread_sync;
   shl.b32 %address, %warp, 21;
   add.u32 %address, %address, %tmem;
 )" + drain_tensor_memory(program.columns, kColumnBytes) +
-          (program.drains_early ? late_wait : "") + R"(  tcgen05.fence::before_thread_sync;
+      (program.drains_early ? wait_at("COMMITTED") : "") + R"(  tcgen05.fence::before_thread_sync;
   bar.sync 0;
 )";
   if (pair) text += "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";

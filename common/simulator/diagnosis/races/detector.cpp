@@ -43,11 +43,7 @@ const CopyAgents* Detector::copy(uint64_t id) const {
 }
 
 Touch Detector::thread_touch(const Origin& origin, bool writes, const char* unit) {
-  Accessor accessor;
-  accessor.instruction = origin.instruction;
-  accessor.agent = threads_.warp_of(origin);
-  accessor.cta_rank = origin.cta_rank;
-  accessor.warp = origin.warp;
+  Accessor accessor = accessor_of(origin, threads_.warp_of(origin));
   accessor.writes = writes;
   accessor.unit = unit;
   return touch_of(accessor, origin, threads_.now(origin));
@@ -55,11 +51,7 @@ Touch Detector::thread_touch(const Origin& origin, bool writes, const char* unit
 
 Touch Detector::agent_touch(const Origin& origin, const Agent& agent, Proxy proxy, bool writes,
                             const char* unit) {
-  Accessor accessor;
-  accessor.instruction = origin.instruction;
-  accessor.agent = agent.chain;
-  accessor.cta_rank = origin.cta_rank;
-  accessor.warp = origin.warp;
+  Accessor accessor = accessor_of(origin, agent.chain);
   accessor.is_async = true;
   accessor.writes = writes;
   accessor.proxy = proxy;
@@ -189,11 +181,7 @@ void Detector::on_access(const AccessEvent& event) {
                                           : "load";
   for (const int rank : lanes_of(ranks)) {
     const Origin origin = with_lanes(event.origin, by_rank[static_cast<size_t>(rank)]);
-    Accessor accessor;
-    accessor.instruction = origin.instruction;
-    accessor.agent = threads_.warp_of(origin);
-    accessor.cta_rank = origin.cta_rank;
-    accessor.warp = origin.warp;
+    Accessor accessor = accessor_of(origin, threads_.warp_of(origin));
     accessor.writes = writes;
     accessor.is_strong = is_strong;
     if (is_strong) accessor.scope = semantics_of(origin, order, MemoryScope::gpu).scope;

@@ -32,11 +32,7 @@ void Detector::note_use(const char* unit, Accessor accessor, Touch touch, uint16
 
 void Detector::note_use(const char* unit, const Origin& origin, uint16_t cta_rank,
                         uint32_t offset_bytes) {
-  Accessor accessor;
-  accessor.instruction = origin.instruction;
-  accessor.agent = threads_.warp_of(origin);
-  accessor.cta_rank = origin.cta_rank;
-  accessor.warp = origin.warp;
+  Accessor accessor = accessor_of(origin, threads_.warp_of(origin));
   Touch touch;
   touch.clock = threads_.now(origin);
   touch.warp = accessor.agent;
@@ -49,11 +45,7 @@ void Detector::note_use(const char* unit, const Origin& origin, uint16_t cta_ran
 
 void Detector::note_arrival(const Origin& origin, const Agent& agent, Proxy proxy,
                             uint16_t cta_rank, uint32_t offset_bytes) {
-  Accessor accessor;
-  accessor.instruction = origin.instruction;
-  accessor.agent = agent.chain;
-  accessor.cta_rank = origin.cta_rank;
-  accessor.warp = origin.warp;
+  Accessor accessor = accessor_of(origin, agent.chain);
   accessor.is_async = true;
   accessor.proxy = proxy;
   Touch touch;
@@ -252,11 +244,7 @@ void Detector::check_phase(const NamedBarrierState& barrier, const BarrierEvent&
                    [&](const Origin& origin) { return origin.warp != event.origin.warp; });
   const Origin& earlier = other == barrier.previous.end() ? barrier.previous.front() : *other;
   const auto side = [&](const Origin& origin) {
-    Accessor accessor;
-    accessor.instruction = origin.instruction;
-    accessor.agent = threads_.warp_of(origin);
-    accessor.cta_rank = origin.cta_rank;
-    accessor.warp = origin.warp;
+    Accessor accessor = accessor_of(origin, threads_.warp_of(origin));
     accessor.writes = true;
     accessor.unit = kArrivalUnit;
     return accessor;

@@ -40,6 +40,16 @@ inline Semantics semantics_of(const Origin& origin, MemoryOrder order, MemorySco
   return found;
 }
 
+/// What `origin` executed, as the access of `agent`: of its warp, or of a chain that it started.
+inline Accessor accessor_of(const Origin& origin, uint32_t agent) {
+  Accessor accessor;
+  accessor.instruction = origin.instruction;
+  accessor.agent = agent;
+  accessor.cta_rank = origin.cta_rank;
+  accessor.warp = origin.warp;
+  return accessor;
+}
+
 /// A named barrier of a CTA.
 struct NamedBarrierState {
   Handover pending;              ///< to the current phase
