@@ -45,6 +45,20 @@ function(bw_add_device_objects name)
   endif()
 endfunction()
 
+# bw_share_device_objects(<name>)
+#
+# <name>_shared: the objects of bw_add_device_objects(<name>) as a shared library, which test programs with the same
+# kernels link instead of the objects: ten megabytes each. It names no runtime, so that programs for the simulator and
+# for a GPU can link it. Where each program holds the simulator itself, it is another name of the objects.
+function(bw_share_device_objects name)
+  if(BW_SIMULATOR AND BW_SHARED_SIMULATOR)
+    add_library(${name}_shared SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}>)
+    set_target_properties(${name}_shared PROPERTIES LINKER_LANGUAGE CXX)
+  else()
+    add_library(${name}_shared ALIAS ${name})
+  endif()
+endfunction()
+
 # bw_add_program(<name> SOURCES <a.cu>... [ARCHS <100a 90a ...>] [LIBRARIES <target>...] [NO_GPU]
 #                [NO_SIMULATOR])
 #
