@@ -17,8 +17,8 @@ endif()
 #             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>] [ON_GPU | ALSO_GPU] [SHARDS <count>])
 #
 # A GoogleTest executable; each of its test cases becomes one ctest test named <name>.<Suite>.<Case>. SHARDS: its
-# cases are shared out among that many ctest tests, <name>.1 and so on, because it takes longer to read the program's
-# PTX than to run a case.
+# cases are shared out among that many ctest tests, <name>.1 and so on. It is for programs of many short cases, where
+# a process and the reading of its PTX take longer than a case.
 # Sources ending in .cu are compiled as bw_add_program() does and run in the simulator; with ON_GPU
 # on a GPU, one test at a time. Such tests skip themselves where there is none that fits. ALSO_GPU: with
 # BW_GPU_PROGRAMS there is a program <name>_gpu too, which `./workbook test --gpu` runs.
