@@ -125,7 +125,8 @@ def do_lab(root, console, arguments):
     name = lab.program + ("_gpu" if on_gpu else "")
     configuration = (build.for_gpu(build.GPU, next(filter(lab.chapter.runs_on, gpus))) if on_gpu
                      else build.SIM)
-    tools = workspace.prepare(root, console, configuration, [name], f"Building {lab.program}")
+    tools = workspace.prepare(root, console, configuration, [name], f"Building {lab.program}",
+                              runs_plainly=not schedules.settings(arguments))
     console.say(console.paint(f"Lab {lab.name}", "bold") + f", {where}")
     command = [str(build.program(root, configuration, name)), *arguments.rest]
     return schedules.run(console, command, arguments, tools.env)

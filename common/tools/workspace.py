@@ -31,8 +31,16 @@ def only_one(root, console):
         yield
 
 
-def prepare(root, console, configuration, targets=(), title="Building", everything=False):
-    """Everything up to built targets; returns the Tools."""
+def prepare(root, console, configuration, targets=(), title="Building", everything=False,
+            runs_plainly=False):
+    """Everything up to built targets; returns the Tools.
+
+    Programs that run in the simulator come with its library of observers, which a run for races or
+    with a recording loads. It takes the compiler as long as a fifth of the simulator does: if a
+    program `runs_plainly` and the environment has no setting of the simulator, it is left out."""
+    if targets and configuration.preset == build.SIM.preset and not (
+            runs_plainly and not any(name.startswith("BW_SIM_") for name in os.environ)):
+        targets = list(dict.fromkeys([*targets, build.OBSERVERS]))
     if prebuilt.is_used(root):
         return prebuilt.prepare(root, console, configuration, targets, only_one)
     with only_one(root, console):
