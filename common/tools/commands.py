@@ -84,7 +84,7 @@ def do_run(root, console, arguments):
     configuration = (build.for_gpu(build.GPU, next(filter(chapter.runs_on, gpus))) if on_gpu
                      else build.SIM)
     tools = prepare(root, console, configuration, [name], f"Building chapter {chapter.number}",
-                    runs_plainly=not schedules.settings(arguments))
+                    environment={**os.environ, **schedules.settings(arguments)})
     command = [str(build.program(root, configuration, name)), *arguments.rest]
     head = console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold") + f", {where}"
     if own and not on_gpu:

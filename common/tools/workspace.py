@@ -32,14 +32,14 @@ def only_one(root, console):
 
 
 def prepare(root, console, configuration, targets=(), title="Building", everything=False,
-            runs_plainly=False):
+            environment=None):
     """Everything up to built targets; returns the Tools.
 
-    Programs that run in the simulator come with its library of observers, which a run for races or
-    with a recording loads. It takes the compiler as long as a fifth of the simulator does: if a
-    program `runs_plainly` and the environment has no setting of the simulator, it is left out."""
-    if targets and configuration.preset == build.SIM.preset and not (
-            runs_plainly and not any(name.startswith("BW_SIM_") for name in os.environ)):
+    Programs that run in the simulator come with its library of observers, whose compilation takes a
+    fifth of the simulator's. `environment`: that of the only run for which they are built; if it does
+    not request the library, that is left out."""
+    if targets and configuration.preset == build.SIM.preset and (
+            environment is None or any(name in environment for name in build.REQUESTS)):
         targets = list(dict.fromkeys([*targets, build.OBSERVERS]))
     if prebuilt.is_used(root):
         return prebuilt.prepare(root, console, configuration, targets, only_one)

@@ -4,9 +4,9 @@
     tests/mutation/mutate.py --count 200 --seed 1 --write mutants.jsonl
 
 A mutant is a source file in which one operator, bound or constant is another one. It is compiled alone
-and linked into the simulator's shared library that holds the original, in place of it. The tests that can see the
-source (suite.py) run with this library until one fails: then the mutant is killed. The build folder is
-only read (it must be up to date), so any number of workers share it. What becomes of a mutant:
+and linked into the simulator's shared library that holds the original, in place of it. The tests that
+can see the source (suite.py) run with this library until one fails: then the mutant is killed. The build
+folder is only read (it must be up to date), so any number of workers share it. What becomes of a mutant:
 
   killed      a test fails, crashes or hangs (runs much longer than without the change)
   equivalent  the compiler makes the same object file of it
@@ -171,7 +171,7 @@ class Build:
         return OBSERVERS if "simulator_observer_objects" in words[words.index("-o") + 1] else LIBRARY
 
     def prepare(self, scratch):
-        """Asks Ninja how the libraries are linked, and compiles the precompiled header as mutants are."""
+        """Asks Ninja how the libraries are linked; compiles the precompiled header as mutants are."""
         for library in (LIBRARY, OBSERVERS):
             listed = subprocess.run(["ninja", "-C", str(self.folder), "-t", "commands", library],
                                     stdout=subprocess.PIPE, universal_newlines=True, check=True)
@@ -219,7 +219,8 @@ class Build:
             "  if (std::strstr(name, \"/bin/python\") == nullptr) _exit(86);\n}\n", encoding="utf-8")
         library = scratch / "dead" / Path(LIBRARY).name
         library.parent.mkdir()
-        subprocess.run([self.link_words[LIBRARY][0], "-shared", "-fPIC", "-x", "c++", str(scratch / "dead.cpp"),
+        compiler = self.link_words[LIBRARY][0]
+        subprocess.run([compiler, "-shared", "-fPIC", "-x", "c++", str(scratch / "dead.cpp"),
                         "-x", "none", str(self.folder / LIBRARY), f"-Wl,-soname,{library.name}",
                         "-o", str(library)], check=True)
         return library
@@ -381,8 +382,8 @@ def checked(arguments):
     folder = Path(arguments.build).resolve()
     for library in (LIBRARY, OBSERVERS):
         if not (folder / library).is_file():
-            raise SystemExit(f"{folder} has no {library}, in which mutants are linked: configure it with "
-                             "BW_SHARED_SIMULATOR=ON and build the tests first.")
+            raise SystemExit(f"{folder} has no {library}, in which mutants are linked: configure it "
+                             "with BW_SHARED_SIMULATOR=ON and build the tests first.")
     build, suite = Build(folder), Suite(folder, ROOT, arguments.tests)
     simulator = ROOT / "common/simulator"
     sources = [path.relative_to(simulator).as_posix() for path in sorted(simulator.rglob("*.cpp"))]

@@ -281,7 +281,8 @@ def slow_unit_tests(output):
 def _state(command, folder):
     """When what a command names in the build folder, and the libraries, were last built."""
     built = [Path(word) for word in command if word.startswith(str(folder) + "/")]
-    return [path.stat().st_mtime for path in (*built, folder / LIBRARY, folder / OBSERVERS) if path.exists()]
+    return [path.stat().st_mtime for path in (*built, folder / LIBRARY, folder / OBSERVERS)
+            if path.exists()]
 
 
 def _is_built(command, folder):

@@ -80,7 +80,8 @@ class Mutants(unittest.TestCase):
                                ("diagnosis/deadlock.cpp", "deadlock_report("),
                                ("session/equip.cpp", "session::equip("),
                                ("machine/cluster.cpp", "Cluster::run(")):
-            holding = [library for library, text in libraries.items() if f" T bw::sim::{function}" in text]
+            holding = [library for library, text in libraries.items()
+                       if f" T bw::sim::{function}" in text]
             self.assertEqual(holding, [build.library_of(f"common/simulator/{path}")], path)
 
     def test_files_of_a_group_are_found(self):
