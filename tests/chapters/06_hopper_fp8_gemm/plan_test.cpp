@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/host/device_attribute.hpp"
+#include "common/host/error.hpp"
 #include "common/host/executable_graph.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
