@@ -11,6 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 LOG, SECONDS = "BW_TEST_GRADE_LOG", "BW_TEST_GRADE_SECONDS"
+CONNECT_SECONDS = "BW_TEST_CONNECT_SECONDS"  # the most that the command waits for a scheduler
 
 
 def run(job, version):
@@ -35,5 +36,8 @@ if __name__ == "__main__":
     if without_dask:
         engine.has_dask = lambda: False
         private_env.grading_python = lambda root: None
+    if os.environ.get(CONNECT_SECONDS):
+        from tools.grading import cluster
+        cluster.CONNECT_SECONDS = int(os.environ[CONNECT_SECONDS])
     workspace.prepare = lambda *_: None  # the build that runs the tests has made it
     sys.exit(cli.main(ROOT, ["grade", *words[2:]]))

@@ -342,6 +342,7 @@ class Cluster(GradeTest):
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.address = f"tcp://127.0.0.1:{self.port}"
+        self.logs = []
 
     def listens(self):
         with socket.socket() as probe:
@@ -349,6 +350,7 @@ class Cluster(GradeTest):
 
     def dask_process(self, module, *words, **changes):
         log = open(self.folder / f"{module}.{time.monotonic_ns()}.log", "w+", encoding="utf-8")
+        self.logs.append(Path(log.name))
         self.addCleanup(log.close)
         process = subprocess.Popen([str(self.dask), "-B", "-m", f"distributed.cli.{module}", *words],
                                    stdout=log, stderr=log, stdin=subprocess.DEVNULL,
@@ -364,10 +366,11 @@ class Cluster(GradeTest):
         return process
 
     def worker(self, root):
-        """A worker process whose checkout is `root`."""
+        """A worker process whose checkout is `root`. Nothing restarts it, so it is a process of its own,
+        without a nanny, which would be a second one; those of VerdictsByDask have one."""
         paths = [str(Path(root) / "common"), str(DRIVER.parent)] if root else []
         return self.dask_process("dask_worker", self.address, "--nthreads", "1", "--no-dashboard",
-                                 "--local-directory", str(self.folder / "scratch"),
+                                 "--no-nanny", "--local-directory", str(self.folder / "scratch"),
                                  PYTHONPATH=os.pathsep.join(paths), BW_TEST_GRADE_LOG=str(self.log),
                                  BW_TEST_GRADE_SECONDS=str(PAUSE_SECONDS / 5))
 
@@ -448,13 +451,12 @@ class Cluster(GradeTest):
         self.assert_expected()
 
     def wait_for_workers(self, count):
-        code = ("import sys\nfrom distributed import Client\n"
-                "Client(sys.argv[1]).wait_for_workers(int(sys.argv[2]), timeout=200)\n")
-        subprocess.run([str(self.dask), "-c", code, self.address, str(count)], check=True,
-                       timeout=WAIT_SECONDS)
+        """Waits until the scheduler has that many: each says so in its own log."""
+        self.wait_for(lambda: sum("Registered to" in log.read_text(encoding="utf-8")
+                                  for log in self.logs) >= count)
 
     def test_no_scheduler(self):
-        said = self.grade("--cluster", self.address, status=1)
+        said = self.grade("--cluster", self.address, status=1, BW_TEST_CONNECT_SECONDS="1")
         self.assertIn(f"No Dask scheduler can be reached at {self.address}", said)
         said = self.grade("--cluster", "nonsense", status=2)
         self.assertIn("--cluster nonsense is not an address", said)
