@@ -12,8 +12,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import forked
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
+
+# The most that a command may take.
+SECONDS = 100
 
 # With it on PYTHONPATH, private environments are made at once; one test has the real ones.
 QUICK_VENV = ROOT / "tests" / "workbook" / "stand_ins" / "quick_venv"
@@ -189,10 +194,12 @@ class CheckoutTest(unittest.TestCase):
     def run_workbook(self, root, *arguments, **changes):
         """Runs the command with our stub toolkit; standard output and error separate."""
         changes.setdefault("CUDA_HOME", self.toolkit)
-        return subprocess.run([sys.executable, str(root / "workbook"), *arguments],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
-                              env=environment(**changes), check=False)
+        env, script = environment(**changes), root / "workbook"
+        if forked.can_run(env):
+            return forked.run(script, map(str, arguments), env, SECONDS)
+        return subprocess.run([sys.executable, str(script), *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                              universal_newlines=True, timeout=SECONDS, env=env, check=False)
 
     def assert_reads_little(self, root, *arguments):
         """A command that imports little beyond a bare Python starts quickly on any machine."""
