@@ -1,10 +1,9 @@
 """A stub checkout with three exercises, the reader's commands, and a stub engine."""
 
-import shutil
 import sys
 import unittest
 
-from support import ROOT, CheckoutTest
+from support import ROOT, CheckoutTest, rewrite
 
 from tools import toml_text
 
@@ -99,8 +98,8 @@ class ExerciseTest(CheckoutTest):
         if not toml_text.can_read():
             self.skipTest("this Python reads no TOML")
         root = self.checkout()
-        shutil.copy(ROOT / "tests" / "workbook" / "stand_ins" / "api.py",
-                    root / "common" / "tools" / "api.py")
+        rewrite(root / "common" / "tools" / "api.py",
+                (ROOT / "tests" / "workbook" / "stand_ins" / "api.py").read_text(encoding="utf-8"))
         folder = root / "solutions" / CHAPTER
         (folder / "exercises").mkdir(parents=True)
         (folder / _FILE).write_text(_SOLUTION.format(first="    // RIGHT", second="    // RIGHT"),

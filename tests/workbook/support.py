@@ -157,11 +157,39 @@ def grade_anywhere():
         os.environ["BW_GRADE_WITHOUT"] = f"{confinement.BUBBLEWRAP},{confinement.USER}"
 
 
-@functools.lru_cache(maxsize=1)
-def _compile_tools():
-    """Makes the bytecode of the command's modules. Every checkout gets a copy of it: else its first
-    command would compile them again, as it does where this tree can't be written to."""
-    compileall.compile_dir(ROOT / "common" / "tools", quiet=2)
+class _Template:
+    """A copy of the command's modules, with their bytecode: else the first command of a checkout would
+    compile them again, as it does where this tree can't be written to. Checkouts hold links to its
+    files, since making three hundred files takes longer than most commands. So a test that changes one
+    of them deletes it first (`rewrite`)."""
+
+    def __init__(self):
+        compileall.compile_dir(ROOT / "common" / "tools", quiet=2)
+        self._holder = tempfile.TemporaryDirectory(prefix="workbook_tools_")
+        self._folder = Path(self._holder.name) / "tools"
+        shutil.copytree(ROOT / "common" / "tools", self._folder)
+        self._before = self._state()
+
+    def link_to(self, folder):
+        shutil.copytree(self._folder, folder, copy_function=os.link)
+
+    def require_unchanged(self):
+        changed = set(self._state().items()) ^ set(self._before.items())
+        if changed:
+            raise AssertionError(f"a test has changed the modules of the next ones: {changed}")
+
+    def _state(self):
+        return {path: (path.stat().st_size, path.stat().st_mtime_ns)
+                for path in self._folder.rglob("*") if path.is_file()}
+
+
+_template = functools.lru_cache(maxsize=1)(_Template)
+
+
+def rewrite(path, text):
+    """Writes a file of a checkout that may be a link."""
+    path.unlink()
+    path.write_text(text, encoding="utf-8")
 
 
 class CheckoutTest(unittest.TestCase):
@@ -172,11 +200,16 @@ class CheckoutTest(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
 
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        if _template.cache_info().currsize:
+            _template().require_unchanged()
+
     def checkout(self):
         """The command under test in a stub project; returns its root."""
         root = self.folder / "checkout"
-        _compile_tools()
-        shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools")
+        _template().link_to(root / "common" / "tools")
         for name in ("chapters.json", "toolkits.json"):
             shutil.copy(ROOT / "common" / name, root / "common" / name)
         shutil.copy(ROOT / "workbook", root / "workbook")

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support import QUICK_VENV, CheckoutTest, environment, write_script
+from support import QUICK_VENV, CheckoutTest, environment, rewrite, write_script
 
 WAIT_SECONDS = 60
 
@@ -141,9 +141,9 @@ class Interrupted(CheckoutTest):
 
     def test_ctrl_c_while_python_makes_a_class(self):
         root = self.checkout()
-        (root / "common" / "tools" / "cli.py").write_text(
-            "class Part:\n    def __set_name__(self, owner, name):\n        raise KeyboardInterrupt\n"
-            "class Whole:\n    part = Part()\n", encoding="utf-8")
+        rewrite(root / "common" / "tools" / "cli.py",
+                "class Part:\n    def __set_name__(self, owner, name):\n"
+                "        raise KeyboardInterrupt\nclass Whole:\n    part = Part()\n")
         result = self.run_workbook(root, "list")
         self.assertEqual((result.returncode, result.stderr), (130, ""))
 

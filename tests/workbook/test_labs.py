@@ -2,6 +2,7 @@
 
 import re
 import unittest
+from unittest import mock
 
 from support import ROOT, CheckoutTest
 
@@ -23,12 +24,14 @@ class Names(unittest.TestCase):
         files = {path.relative_to(ROOT) for path in ROOT.glob("solutions/*/labs/*.cu")}
         self.assertEqual(len(found), len(files))
         stems = [lab.stem for lab in found]
-        for lab in found:
-            chapter = f"{lab.chapter.number:02d}"
-            for name in (lab.program, lab.name, f"{chapter}.{lab.stem}", f"{chapter}_{lab.stem}",
-                         lab.program.upper(), f"{lab.name.replace('_', '-')}", f"{lab.stem}.cu"):
-                if stems.count(lab.stem) == 1 or lab.chapter.name[:2] in name or lab.name[:2] in name:
-                    self.assertEqual(labs.named(ROOT, name), lab, name)
+        is_unique = {lab: stems.count(lab.stem) == 1 for lab in found}
+        with mock.patch.object(labs, "find_all", return_value=found):  # once is enough
+            for lab in found:
+                chapter = f"{lab.chapter.number:02d}"
+                for name in (lab.program, lab.name, f"{chapter}.{lab.stem}", f"{chapter}_{lab.stem}",
+                             lab.program.upper(), f"{lab.name.replace('_', '-')}", f"{lab.stem}.cu"):
+                    if is_unique[lab] or lab.chapter.name[:2] in name or lab.name[:2] in name:
+                        self.assertEqual(labs.named(ROOT, name), lab, name)
 
     def test_a_part_of_a_name_is_enough_if_only_one_lab_has_it(self):
         self.assertEqual(labs.named(ROOT, "2.one").stem, "one_mma")
