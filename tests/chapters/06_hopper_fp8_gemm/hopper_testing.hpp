@@ -100,6 +100,20 @@ inline void for_configs_of_case(size_t number_of_case,
   });
 }
 
+/// Calls `body` for the configurations whose turn it is, of those that take part: in the simulator
+/// a third of those that divide tiles among clusters and a third of the others. For what plans,
+/// streams and workspaces do alike for every kernel: the tests take different turns, so that each
+/// configuration meets several of them. The slow test takes all.
+inline void for_configs_in_turn(size_t turn,
+                                const std::function<void(const hopper::GemmKernel&)>& body) {
+  constexpr size_t kTurns = 3;
+  size_t place[2] = {};
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    const size_t turn_of_kernel = place[kernel.traits.stream_k]++ % kTurns;
+    if (takes_every_pair() || turn_of_kernel == turn % kTurns) body(kernel);
+  });
+}
+
 /// Whether `kernel` divides tiles of `gemm` along K among clusters.
 inline bool splits_tiles(const BlockwiseFp8GemmArguments& gemm, const hopper::GemmKernel& kernel) {
   return schedule_of(gemm, kernel).split > 0;
