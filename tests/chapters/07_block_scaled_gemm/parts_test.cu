@@ -175,7 +175,7 @@ TEST(BlockScaledArguments, AKernelOfAnotherFormatIsRefused) {
 }
 
 TEST(BlockScaledChoice, TakesTheFewestRoundsOfWhatAnSmCanDo) {
-  const auto chosen = [](int64_t m, int64_t n) {
+  const auto chosen = [](int64_t m, int64_t n) -> std::string {
     return choose_block_scaled_kernel(BlockFormat::kMxfp8, m, n, 148).name;
   };
   EXPECT_EQ(chosen(1, 8), "mxfp8_cta1_128x128_1x1");
