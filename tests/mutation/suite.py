@@ -31,6 +31,7 @@ UNIT_TESTS = {
     "cudart": ("cudart",),
 }
 LIBRARY = "lib/libcudart.so.13"  # the simulator's, which programs and tests share
+OBSERVERS = "lib/libsimulator_observers.so"  # what it loads for races, recordings and exploration
 # What the build for this machine does not compile: Emscripten's part.
 NOT_COMPILED = ("browser/", "base/system_browser.cpp")
 # Numbers that kernels compute, most of them compared with what hardware gave or with float64.
@@ -281,9 +282,10 @@ def slow_unit_tests(ended):
 
 
 def _state(command, folder):
-    """When what a command names in the build folder, and the library, were last built."""
+    """When what a command names in the build folder, and the libraries, were last built."""
     built = [Path(word) for word in command if word.startswith(str(folder) + "/")]
-    return [path.stat().st_mtime for path in (*built, folder / LIBRARY) if path.exists()]
+    return [path.stat().st_mtime for path in (*built, folder / LIBRARY, folder / OBSERVERS)
+            if path.exists()]
 
 
 def _is_built(command, folder):
