@@ -24,6 +24,12 @@ function(bw_add_device_objects name)
   if(BW_COMPRESS_IMAGES)
     set(compression -Xfatbin=-compress-all)
   endif()
+  # A profiler on a GPU wants the lines of machine code; the simulator reads those of the PTX, and of the machine code
+  # the registers alone. Its lines are half of a program's size.
+  set(lines -lineinfo)
+  if(NOT BW_GPU_PROGRAMS)
+    list(APPEND lines -Xptxas=-suppress-debug-info)
+  endif()
   set(gencode "")
   foreach(arch IN LISTS arg_ARCHS)
     if(arch STREQUAL "100a")
@@ -33,9 +39,23 @@ function(bw_add_device_objects name)
          "SHELL:-gencode arch=compute_${arch},code=[compute_${arch},sm_${arch}]")
   endforeach()
   target_compile_options(${name} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;${compression};--expt-relaxed-constexpr>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};${lines};${compression};--expt-relaxed-constexpr>")
   if(BW_BLACKWELL_ARCH STREQUAL "100f")
     target_compile_definitions(${name} PRIVATE BW_BLACKWELL_FAMILY)
+  endif()
+endfunction()
+
+# bw_share_device_objects(<name>)
+#
+# <name>_shared: the objects of bw_add_device_objects(<name>) as a shared library, which test programs with the same
+# kernels link instead of the objects: ten megabytes each. It names no runtime, so that programs for the simulator and
+# for a GPU can link it. Where each program holds the simulator itself, it is another name of the objects.
+function(bw_share_device_objects name)
+  if(BW_SIMULATOR AND BW_SHARED_SIMULATOR)
+    add_library(${name}_shared SHARED EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}>)
+    set_target_properties(${name}_shared PROPERTIES LINKER_LANGUAGE CXX)
+  else()
+    add_library(${name}_shared ALIAS ${name})
   endif()
 endfunction()
 
