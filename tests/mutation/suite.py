@@ -223,7 +223,7 @@ class Suite:
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             for test, ended in pool.map(self._without_change, ran):
                 if not ended.how:
-                    slow = slow_unit_tests(ended.output) if test.is_unit_test else {}
+                    slow = slow_unit_tests(ended) if test.is_unit_test else {}
                     known[test.name] = {"state": state[test.name], "seconds": test.seconds, "slow": slow}
                     self._split(test, slow)
                     continue
@@ -272,10 +272,13 @@ class Suite:
         return max(LEAST_SECONDS, TIME_FACTOR * test.seconds)
 
 
-def slow_unit_tests(output):
-    """{name: seconds} of the unit tests that take long, as a program printed it."""
-    times = re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", output, re.M)
-    return {name: int(time) / 1000 for name, time in times if int(time) > SLOW_UNIT_TEST_MS}
+def slow_unit_tests(ended):
+    """{name: seconds} of the unit tests that take long, as a program printed it. It prints times by the
+    clock: where others use the cores, they are scaled to the program's processor time."""
+    times = re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", ended.output, re.M)
+    scale = min(1.0, 1000 * ended.seconds / max(1, sum(int(time) for _, time in times)))
+    return {name: scale * int(time) / 1000 for name, time in times
+            if scale * int(time) > SLOW_UNIT_TEST_MS}
 
 
 def _state(command, folder):

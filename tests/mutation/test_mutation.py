@@ -10,7 +10,8 @@ import unittest
 from pathlib import Path
 
 from mutate import ROOT, Build, Mutant, Results, mutants_of, sources_of
-from suite import CTEST, LIBRARY, OBSERVERS, UNIT_TESTS, Suite, run_command, wrong_in_map
+from suite import (CTEST, LIBRARY, OBSERVERS, UNIT_TESTS, Ended, Suite, run_command, slow_unit_tests,
+                   wrong_in_map)
 
 BUILD = Path(sys.argv.pop(1)).resolve()
 SIMULATOR = ROOT / "common" / "simulator"
@@ -138,6 +139,14 @@ class ResultsOfARun(unittest.TestCase):
         status, _, used = run_command(["/bin/sleep", "60"], {}, ROOT, 0.05)
         self.assertIsNone(status)
         self.assertLess(used, 0.05)
+
+    def test_slow_unit_tests_are_those_that_use_a_core_for_long(self):
+        output = "[       OK ] A.Short (90 ms)\n[       OK ] A.Long (310 ms)\n"
+        self.assertEqual(slow_unit_tests(Ended("", output, 0.4)), {"A.Long": 0.31})
+        self.assertEqual(slow_unit_tests(Ended("", output, 4.0)), {"A.Long": 0.31})
+        # The program had a tenth of a core.
+        late = output.replace("90", "900").replace("310", "3100")
+        self.assertEqual(slow_unit_tests(Ended("", late, 0.4)), {"A.Long": 0.31})
 
     def test_status_and_output_are_those_of_the_command(self):
         status, output, _ = run_command(["/bin/sh", "-c", "echo said; exit 3"], {}, ROOT, 5)
