@@ -8,7 +8,8 @@ include_guard(GLOBAL)
 # compiled once, with PTX and machine code for every architecture of ARCHS (default 100a). Includes
 # are relative to the root of the repository. The PTX is there as text, which tests read and whose paths the
 # wheel changes, unless the calling folder sets BW_COMPRESS_IMAGES: then PTX and machine code take a tenth of
-# the space.
+# the space. BW_PTX_ALONE leaves the machine code out of programs that no GPU runs: what the simulator takes from it,
+# the kernels' registers, matters to times and to how many CTAs an SM holds.
 function(bw_add_device_objects name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ARCHS;LIBRARIES")
   if(NOT arg_SOURCES)
@@ -35,8 +36,11 @@ function(bw_add_device_objects name)
     if(arch STREQUAL "100a")
       set(arch "${BW_BLACKWELL_ARCH}")
     endif()
-    list(APPEND gencode
-         "SHELL:-gencode arch=compute_${arch},code=[compute_${arch},sm_${arch}]")
+    set(code "[compute_${arch},sm_${arch}]")
+    if(BW_PTX_ALONE AND NOT BW_GPU_PROGRAMS)
+      set(code "compute_${arch}")
+    endif()
+    list(APPEND gencode "SHELL:-gencode arch=compute_${arch},code=${code}")
   endforeach()
   target_compile_options(${name} PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};${lines};${compression};--expt-relaxed-constexpr>")

@@ -13,7 +13,7 @@ import unittest
 # Whole tiles, remainders, and a K for which the stages of every ring come round.
 SHAPES = (("--m", "512", "--n", "512", "--k", "512"), ("--m", "200", "--n", "264", "--k", "224"),
           ("--m", "128", "--n", "512", "--k", "2048"))
-# Under one seed chapter 6 takes half of the last one's columns: its clusters are no wider than a tile.
+# Under one seed chapter 6 takes half of the last one's columns: no cluster there is wider than a tile.
 NARROW_SHAPE = ("--m", "128", "--n", "256", "--k", "2048")
 # Options of a chapter's program, one run each.
 OPTIONS = {
