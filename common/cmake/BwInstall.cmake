@@ -1,12 +1,12 @@
 # What `cmake --install <build> --component simulator --prefix <folder>` installs: the simulator's
-# runtime, static and shared, and a package that other projects find with
+# runtime, static and shared (with the library that it loads), and a package that other projects find with
 # find_package(BlackwellSimulator). Other projects link the static form.
 include_guard(GLOBAL)
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-install(TARGETS simulator simulator_cudart simulator_cudart_shared simulator_cuda_shared
+install(TARGETS simulator simulator_cudart simulator_cudart_shared simulator_observers simulator_cuda_shared
   COMPONENT simulator)
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/BlackwellSimulator")

@@ -14,14 +14,16 @@ if(BW_TESTS)
 endif()
 
 # bw_add_test(<name> SOURCES <a.cpp | a.cu>... [LIBRARIES <target>...] [LABELS <label>...]
-#             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>] [ON_GPU | ALSO_GPU])
+#             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>] [ON_GPU | ALSO_GPU] [SHARDS <count>])
 #
-# A GoogleTest executable; each of its test cases becomes one ctest test named <name>.<Suite>.<Case>.
+# A GoogleTest executable; each of its test cases becomes one ctest test named <name>.<Suite>.<Case>. SHARDS: its
+# cases are shared out among that many ctest tests, <name>.1 and so on. It is for programs of many short cases, where
+# a process and the reading of its PTX take longer than a case.
 # Sources ending in .cu are compiled as bw_add_program() does and run in the simulator; with ON_GPU
 # on a GPU, one test at a time. Such tests skip themselves where there is none that fits. ALSO_GPU: with
 # BW_GPU_PROGRAMS there is a program <name>_gpu too, which `./workbook test --gpu` runs.
 function(bw_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_GPU;ALSO_GPU" "TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_GPU;ALSO_GPU" "TIMEOUT;SHARDS"
     "SOURCES;LIBRARIES;LABELS;ARCHS")
   if(NOT BW_TESTS)
     return()
@@ -46,6 +48,14 @@ function(bw_add_test name)
   else()
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE bw::build_flags ${libraries} bw::host)
+  endif()
+  if(arg_SHARDS)
+    foreach(shard RANGE 1 ${arg_SHARDS})
+      math(EXPR index "${shard} - 1")
+      bw_add_command_test(${name}.${shard} COMMAND ${name} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT}
+        ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
+    endforeach()
+    return()
   endif()
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}."

@@ -99,6 +99,8 @@ bw_find_nvcc()
 set(CMAKE_CUDA_RUNTIME_LIBRARY None)
 set(CMAKE_CUDA_ARCHITECTURES OFF)
 enable_language(CUDA)
+# What CMake's trial of the compiler leaves: five megabytes that nothing reads.
+file(REMOVE_RECURSE "${CMAKE_PLATFORM_INFO_DIR}/CompilerIdCUDA/tmp")
 # This is the host code's optimisation alone: PTX and machine code are the same at every level.
 string(REPLACE "-O3" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
 # CMake before 3.26 does not know that nvcc 12 and later have C++20.

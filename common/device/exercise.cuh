@@ -3,14 +3,10 @@
 /// The placeholder in a reader's file for an exercise that is still to be done.
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
+#include <cstdio>
+#include <exception>
 
 #include "common/device/host_device.cuh"
-
-#ifdef __CUDACC__
-#include <cstdio>
-#endif
 
 namespace bw {
 
@@ -32,15 +28,26 @@ namespace bw {
 }
 #endif
 
-/// In device code stops the kernel; on the host throws std::logic_error; a constant expression
+/// What the host's code throws at an exercise that is still to be done.
+class ExerciseNotDone : public std::exception {
+ public:
+  ExerciseNotDone(const char* id, const char* title) {
+    std::snprintf(message_, sizeof(message_), "exercise %s is not done yet: %s", id, title);
+  }
+  const char* what() const noexcept override { return message_; }
+
+ private:
+  char message_[160];
+};
+
+/// In device code stops the kernel; on the host throws ExerciseNotDone; a constant expression
 /// has no value, which ends the compilation.
 [[noreturn]] BW_HOST_DEVICE constexpr void exercise_not_done(const char* id, const char* title) {
 #ifdef __CUDA_ARCH__
   stop_at_exercise(id, title);
 #else
   // A constexpr function may not throw whatever it is given.
-  if (id != nullptr)
-    throw std::logic_error(std::string("exercise ") + id + " is not done yet: " + title);
+  if (id != nullptr) throw ExerciseNotDone(id, title);
   __builtin_unreachable();
 #endif
 }

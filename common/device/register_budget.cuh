@@ -2,7 +2,7 @@
 /// \file
 /// Moving registers from one group of four warps to another (PTX ISA, "setmaxnreg").
 
-#include <algorithm>
+#include "common/device/min_max.cuh"
 
 namespace bw::ptx {
 
@@ -10,7 +10,7 @@ namespace bw::ptx {
 /// has 65536, they are given out in eights, and an instruction can name 255.
 constexpr int registers_at_launch(int threads) {
   constexpr int kRegistersPerSm = 65536, kUnit = 8, kMost = 255;
-  return std::min(kMost, kRegistersPerSm / threads / kUnit * kUnit);
+  return min_of(kMost, kRegistersPerSm / threads / kUnit * kUnit);
 }
 
 // setmaxnreg.inc.sync.aligned.u32 imm;

@@ -6,14 +6,13 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/blockwise_reference.hpp"
-#include "common/host/error.hpp"
 #include "common/host/number_formats.hpp"
+#include "common/host/require.hpp"
 
 namespace bw {
 namespace detail {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "common/host/error.hpp"
+#include "common/host/require.hpp"
 
 namespace bw {
 

@@ -39,9 +39,9 @@ void DenseGemmOptions::validate() const {
   validate_dense_gemm(m, n, k, kBytesPerD);
 }
 
-void DenseGemmOptions::print(const std::string& choices) const {
+void DenseGemmOptions::print_parts(std::initializer_list<MessagePart> choices) const {
   std::printf("shape    m %lld, n %lld, k %lld, %s, seed %lld\n", static_cast<long long>(m),
-              static_cast<long long>(n), static_cast<long long>(k), choices.c_str(),
+              static_cast<long long>(n), static_cast<long long>(k), concatenate(choices).c_str(),
               static_cast<long long>(seed));
 }
 

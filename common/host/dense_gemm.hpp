@@ -5,13 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <initializer_list>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/command_line.hpp"
 #include "common/host/number_formats.hpp"
 #include "common/host/program.hpp"
+#include "common/host/require.hpp"
 #include "common/host/tensor_map.hpp"
 
 namespace bw {
@@ -35,7 +36,13 @@ struct DenseGemmOptions {
   void validate() const;
 
   /// Prints the problem's line; `choices`: the program's own options, in words.
-  void print(const std::string& choices) const;
+  template <class... Parts>
+  void print(const Parts&... choices) const {
+    print_parts({MessagePart(choices)...});
+  }
+
+ private:
+  void print_parts(std::initializer_list<MessagePart> choices) const;
 };
 
 /// Floating-point operations of a problem: one product and one sum for each m, n, k.

@@ -5,7 +5,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,8 +20,8 @@ class DeviceBuffer {
   /// Memory for `size` elements.
   explicit DeviceBuffer(size_t size) : size_(size) {
     if (size == 0) return;
-    check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()),
-               "allocate " + std::to_string(bytes()) + " bytes of device memory");
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()), "allocate ", bytes(),
+               " bytes of device memory");
   }
   /// Memory with a copy of `values`.
   explicit DeviceBuffer(const std::vector<T>& values) : DeviceBuffer(values.size()) {

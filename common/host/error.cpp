@@ -1,39 +1,42 @@
 #include "common/host/error.hpp"
 
-#include <array>
 #include <cstdio>
 
 namespace bw {
 
-void MessagePart::append_to(std::string& message) const {
-  std::array<char, 32> number{};  // the longest is a 64-bit integer with its sign
+MessagePart::Characters MessagePart::characters(char (&digits)[kMostDigits]) const {
   switch (kind_) {
     case Kind::kText:
-      message.append(value_.text, length_);
-      return;
+      return {value_.text, length_};
     case Kind::kLetter:
-      message += static_cast<char>(value_.integer);
-      return;
+      digits[0] = static_cast<char>(value_.integer);
+      return {digits, 1};
     case Kind::kInteger:
-      std::snprintf(number.data(), number.size(), "%lld", value_.integer);
+      std::snprintf(digits, kMostDigits, "%lld", value_.integer);
       break;
     case Kind::kNatural:
-      std::snprintf(number.data(), number.size(), "%llu", value_.natural);
+      std::snprintf(digits, kMostDigits, "%llu", value_.natural);
       break;
     case Kind::kReal:
-      std::snprintf(number.data(), number.size(), "%g", value_.real);
+      std::snprintf(digits, kMostDigits, "%g", value_.real);
       break;
     case Kind::kAddress:
-      std::snprintf(number.data(), number.size(), "%#llx", value_.natural);
+      std::snprintf(digits, kMostDigits, "%#llx", value_.natural);
       break;
   }
-  message += number.data();
+  return {digits, std::strlen(digits)};
 }
 
-void throw_error(std::initializer_list<MessagePart> parts) {
-  std::string message;
-  for (const MessagePart& part : parts) part.append_to(message);
-  throw Error(message);
+std::string concatenate(std::span<const MessagePart> parts) {
+  std::string text;
+  for (const MessagePart& part : parts) {
+    char digits[MessagePart::kMostDigits];
+    const auto [begin, length] = part.characters(digits);
+    text.append(begin, length);
+  }
+  return text;
 }
+
+void throw_error(std::initializer_list<MessagePart> parts) { throw Error(concatenate(parts)); }
 
 }  // namespace bw

@@ -1,6 +1,9 @@
 #include "common/host/kernel_description.hpp"
 
 #include <cstdio>
+#include <string>
+
+#include "common/host/error.hpp"
 
 namespace bw {
 namespace {
@@ -15,14 +18,14 @@ void print_roles(const KernelDescription& description) {
   std::printf("threads  %u, in warps:", description.threads());
   const char* separator = " ";
   for (const RoleDescription& role : description.roles) {
-    std::printf("%s%s %u", separator, role.name.c_str(), role.warps);
+    std::printf("%s%s %u", separator, role.name, role.warps);
     separator = ", ";
   }
   std::printf("\nregisters at most %d a thread at launch", description.launch_registers);
   separator = "; after setmaxnreg ";
   for (const RoleDescription& role : description.roles) {
     if (role.registers == 0) continue;
-    std::printf("%s%s %d", separator, role.name.c_str(), role.registers);
+    std::printf("%s%s %d", separator, role.name, role.registers);
     separator = ", ";
   }
   std::printf("\n");
@@ -34,7 +37,7 @@ void print_rings(const KernelDescription& description) {
   for (const RingDescription& ring : description.rings) {
     const std::string bytes = ring.full_bytes == 0 ? "-" : std::to_string(ring.full_bytes);
     const std::string empty = ring.empty_arrivals == 0 ? "-" : std::to_string(ring.empty_arrivals);
-    std::printf("  %-18s %7s %14u %10s %15s\n", ring.name.c_str(), stages_of(ring).c_str(),
+    std::printf("  %-18s %7s %14u %10s %15s\n", ring.name, stages_of(ring).c_str(),
                 ring.full_arrivals, bytes.c_str(), empty.c_str());
   }
 }
@@ -43,7 +46,7 @@ void print_shared_memory(const KernelDescription& description) {
   std::printf("%-20s %7s\n", "shared memory", "bytes");
   size_t named = 0;
   for (const SharedPart& part : description.shared) {
-    std::printf("  %-18s %7zu\n", part.name.c_str(), part.bytes);
+    std::printf("  %-18s %7zu\n", part.name, part.bytes);
     named += part.bytes;
   }
   std::printf("  %-18s %7zu\n", "alignment", description.storage_bytes - named);
@@ -61,9 +64,10 @@ uint32_t KernelDescription::threads() const {
   return warps * kWarpThreads;
 }
 
-void print_description(const std::string& config, const KernelDescription& description) {
-  std::printf("config   %s\n", config.c_str());
-  std::printf("tile     %s\n", description.tile.c_str());
+void print_description(std::initializer_list<MessagePart> config,
+                       const KernelDescription& description) {
+  std::printf("config   %s\n", concatenate(config).c_str());
+  std::printf("tile     %s\n", concatenate(description.tile).c_str());
   std::printf("cluster  %d x %d CTAs\n", description.cluster_m, description.cluster_n);
   print_roles(description);
   if (description.tmem_columns != 0) {

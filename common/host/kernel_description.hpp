@@ -5,21 +5,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <initializer_list>
 #include <vector>
+
+#include "common/host/require.hpp"
 
 namespace bw {
 
 /// The warps of a CTA that have one role.
 struct RoleDescription {
-  std::string name;   ///< of the role
+  const char* name;   ///< of the role
   uint32_t warps;     ///< of a CTA
   int registers = 0;  ///< of a thread after setmaxnreg; 0: those of the launch
 };
 
 /// Stages with a full and an empty mbarrier each; or mbarriers without a counterpart.
 struct RingDescription {
-  std::string name;         ///< of the ring
+  const char* name;         ///< of the ring
   int stages;               ///< of one such ring
   uint32_t full_arrivals;   ///< that complete a phase of full, or of the only barrier
   uint32_t full_bytes;      ///< that have to land for it as well; 0: none
@@ -29,13 +31,13 @@ struct RingDescription {
 
 /// A part of a CTA's shared memory.
 struct SharedPart {
-  std::string name;  ///< what it holds
+  const char* name;  ///< what it holds
   size_t bytes;      ///< of the CTA
 };
 
 /// A configuration of a kernel.
 struct KernelDescription {
-  std::string tile;                    ///< what a CTA computes at a time, in words
+  std::vector<MessagePart> tile;       ///< what a CTA computes at a time, in words
   int cluster_m = 1;                   ///< CTAs of a cluster along M
   int cluster_n = 1;                   ///< CTAs of a cluster along N
   std::vector<RoleDescription> roles;  ///< in the order of their warps
@@ -52,7 +54,8 @@ struct KernelDescription {
   uint32_t threads() const;
 };
 
-/// Prints a description under the configuration's name, a line for each part of it.
-void print_description(const std::string& config, const KernelDescription& description);
+/// Prints a description under the configuration's name `config`, a line for each part of it.
+void print_description(std::initializer_list<MessagePart> config,
+                       const KernelDescription& description);
 
 }  // namespace bw

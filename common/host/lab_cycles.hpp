@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "common/host/cuda_check.hpp"
@@ -31,7 +31,7 @@ inline float empty_launch_milliseconds() {
                                 no_parameters, 0, nullptr),
                "launch an empty kernel");
     const float milliseconds = timer.stop(nullptr);
-    least = i == 0 ? milliseconds : std::min(least, milliseconds);
+    least = i == 0 ? milliseconds : std::fmin(least, milliseconds);
   }
   return least;
 }
@@ -39,7 +39,7 @@ inline float empty_launch_milliseconds() {
 /// Prints the cycles of kernels that took `milliseconds` between two events on an idle device,
 /// less those of an empty launch: variants of a kernel differ in what is left.
 inline void print_cycles(float milliseconds) {
-  const double own = std::max(milliseconds - empty_launch_milliseconds(), 0.0f);
+  const double own = std::fmax(milliseconds - empty_launch_milliseconds(), 0.0f);
   std::printf("cycles   %.0f\n", own * 1e-3 * device_clock_hz());
 }
 

@@ -1,5 +1,6 @@
 #include "common/host/program.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -17,7 +18,7 @@ int64_t steady_nanoseconds() {
 
 }  // namespace
 
-int detail::run_program(const CommandLine& command_line, const std::string& name, int argc,
+int detail::run_program(const CommandLine& command_line, const char* name, int argc,
                         const char* const* argv, const void* body,
                         ExitStatus (*call)(const void* body)) {
   try {
@@ -49,15 +50,22 @@ double WallTimer::seconds() const {
   return static_cast<double>(steady_nanoseconds() - begin_) * 1e-9;
 }
 
-void print_error_figures(const Comparison& comparison, const std::string& result) {
+uint64_t most_cycles(const std::vector<uint64_t>& cycles) {
+  return *std::max_element(cycles.begin(), cycles.end());
+}
+
+void print_most_cycles(const std::vector<uint64_t>& cycles) {
+  std::printf("cycles   %llu\n", static_cast<unsigned long long>(most_cycles(cycles)));
+}
+
+void print_error_figures(const Comparison& comparison, const char* result) {
   std::printf(
       "error    max |%s - reference| %.3g, worst share of the allowed error %.3f, "
       "relative rms %.3g\n",
-      result.c_str(), comparison.max_error, comparison.max_error_to_allowed,
-      comparison.relative_rms_error);
+      result, comparison.max_error, comparison.max_error_to_allowed, comparison.relative_rms_error);
 }
 
-ExitStatus print_verdict(const Comparison& comparison, const std::string& result) {
+ExitStatus print_verdict(const Comparison& comparison, const char* result) {
   if (comparison.verified()) {
     std::printf("verified (%lld elements)\n", static_cast<long long>(comparison.elements));
     return kVerified;
@@ -67,15 +75,15 @@ ExitStatus print_verdict(const Comparison& comparison, const std::string& result
               static_cast<long long>(comparison.elements));
   if (comparison.first_bad) {
     const BadElement& bad = *comparison.first_bad;
-    std::printf("; the first is %s[%lld][%lld] = %.9g, expected %.9g, allowed error %.3g",
-                result.c_str(), static_cast<long long>(bad.row), static_cast<long long>(bad.column),
-                bad.got, bad.expected, bad.allowed);
+    std::printf("; the first is %s[%lld][%lld] = %.9g, expected %.9g, allowed error %.3g", result,
+                static_cast<long long>(bad.row), static_cast<long long>(bad.column), bad.got,
+                bad.expected, bad.allowed);
   }
   std::printf("\n");
   return kWrongResult;
 }
 
-ExitStatus report(const Comparison& comparison, const std::string& result) {
+ExitStatus report(const Comparison& comparison, const char* result) {
   print_error_figures(comparison, result);
   return print_verdict(comparison, result);
 }

@@ -4,7 +4,7 @@
 /// the verdict, and the way of an error to the reader.
 
 #include <cstdint>
-#include <string>
+#include <vector>
 
 #include "common/host/command_line.hpp"
 #include "common/host/comparison.hpp"
@@ -20,7 +20,7 @@ enum ExitStatus { kVerified = 0, kWrongResult = 1, kFailure = 2 };
 namespace detail {
 
 /// run_main() of any body.
-int run_program(const CommandLine& command_line, const std::string& name, int argc,
+int run_program(const CommandLine& command_line, const char* name, int argc,
                 const char* const* argv, const void* body, ExitStatus (*call)(const void* body));
 
 }  // namespace detail
@@ -28,8 +28,8 @@ int run_program(const CommandLine& command_line, const std::string& name, int ar
 /// Parses the options and runs `body`, which returns an ExitStatus; errors go to stderr and give
 /// kFailure. `--help` prints the options of the program called `name`.
 template <class Body>
-int run_main(const CommandLine& command_line, const std::string& name, int argc,
-             const char* const* argv, const Body& body) {
+int run_main(const CommandLine& command_line, const char* name, int argc, const char* const* argv,
+             const Body& body) {
   return detail::run_program(
       command_line, name, argc, argv, &body,
       [](const void* any) -> ExitStatus { return (*static_cast<const Body*>(any))(); });
@@ -62,13 +62,19 @@ double device_clock_hz();
 /// included, with its rate when `flops` isn't 0.
 void print_time(float milliseconds, double flops, double wall_seconds);
 
+/// The most of `cycles`, those of the CTAs or warps of a launch.
+uint64_t most_cycles(const std::vector<uint64_t>& cycles);
+
+/// Prints the line of cycles: most_cycles().
+void print_most_cycles(const std::vector<uint64_t>& cycles);
+
 /// Prints the error figures. `result` is the name of what was compared, such as "D".
-void print_error_figures(const Comparison& comparison, const std::string& result);
+void print_error_figures(const Comparison& comparison, const char* result);
 
 /// Prints the verdict, with the first bad element.
-ExitStatus print_verdict(const Comparison& comparison, const std::string& result);
+ExitStatus print_verdict(const Comparison& comparison, const char* result);
 
 /// Prints the error figures and the verdict.
-ExitStatus report(const Comparison& comparison, const std::string& result);
+ExitStatus report(const Comparison& comparison, const char* result);
 
 }  // namespace bw

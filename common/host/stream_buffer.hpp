@@ -5,7 +5,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <string>
 
 #include "common/host/cuda_check.hpp"
 
@@ -18,8 +17,8 @@ class StreamBuffer {
   /// Allocates in the stream's order.
   StreamBuffer(size_t bytes, cudaStream_t stream) : stream_(stream) {
     if (bytes == 0) return;
-    check_cuda(cudaMallocAsync(&data_, bytes, stream),
-               "allocate " + std::to_string(bytes) + " bytes of device memory");
+    check_cuda(cudaMallocAsync(&data_, bytes, stream), "allocate ", bytes,
+               " bytes of device memory");
   }
   StreamBuffer(const StreamBuffer&) = delete;
   StreamBuffer& operator=(const StreamBuffer&) = delete;

@@ -34,6 +34,12 @@ GPU = Configuration("gpu", first_variables=(("BW_TESTS", "OFF"),))
 GPU_TESTS = Configuration("gpu", (packages.TESTS,), (("BW_TESTS", "ON"),))
 GPU_BENCH = Configuration("gpu", (), (("BW_BENCH", "ON"),), GPU.first_variables)
 
+# The target, and the file, of what a run loads for races, recordings and the exploration of schedules,
+# and the variables that request it.
+OBSERVERS, OBSERVERS_LIBRARY = "simulator_observers", "libsimulator_observers.so"
+REQUESTS = ("BW_SIM_CHECKS", "BW_SIM_EVENTS", "BW_SIM_RECORDING", "BW_SIM_STATISTICS",
+            "BW_SIM_EXPLORE")
+
 # What Blackwell code is compiled for, by the GPU's compute capability: the architecture of a B200, or
 # the family that a B300 belongs to.
 BLACKWELL = {"10.0": "100a", "10.3": "100f"}

@@ -83,7 +83,8 @@ def do_run(root, console, arguments):
     name = chapter.name + ("_gpu" if on_gpu else "")
     configuration = (build.for_gpu(build.GPU, next(filter(chapter.runs_on, gpus))) if on_gpu
                      else build.SIM)
-    tools = prepare(root, console, configuration, [name], f"Building chapter {chapter.number}")
+    tools = prepare(root, console, configuration, [name], f"Building chapter {chapter.number}",
+                    environment={**os.environ, **schedules.settings(arguments)})
     command = [str(build.program(root, configuration, name)), *arguments.rest]
     head = console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold") + f", {where}"
     if own and not on_gpu:

@@ -1,6 +1,7 @@
 """`./workbook lab`: the small programs of the chapters, one idea each."""
 
 import difflib
+import os
 import re
 import shutil
 import sys
@@ -125,7 +126,8 @@ def do_lab(root, console, arguments):
     name = lab.program + ("_gpu" if on_gpu else "")
     configuration = (build.for_gpu(build.GPU, next(filter(lab.chapter.runs_on, gpus))) if on_gpu
                      else build.SIM)
-    tools = workspace.prepare(root, console, configuration, [name], f"Building {lab.program}")
+    tools = workspace.prepare(root, console, configuration, [name], f"Building {lab.program}",
+                              environment={**os.environ, **schedules.settings(arguments)})
     console.say(console.paint(f"Lab {lab.name}", "bold") + f", {where}")
     command = [str(build.program(root, configuration, name)), *arguments.rest]
     return schedules.run(console, command, arguments, tools.env)

@@ -49,7 +49,8 @@ def stage(root, tools, target):
         shutil.copyfile(root / name, tree / name)
     built = tree / folder.relative_to(root)
     names = prebuild.programs(root)
-    for kind, files in (("bin", names), ("lib", (simulate.RUNTIME, simulate.DRIVER))):
+    for kind, files in (("bin", names), ("lib", (simulate.RUNTIME, simulate.DRIVER,
+                                                   build.OBSERVERS_LIBRARY))):
         (built / kind).mkdir(parents=True)
         for name in files:
             _copy_program(root, folder / kind / name, built / kind / name)

@@ -259,9 +259,9 @@ def load_keys(root, exercise):
 def _stamp(root, run, seed):
     """Changes whenever the run could give something else: with the program or the simulator."""
     files = [build.program(Path(root), build.SIM, run.program)]
-    simulator = build.libraries(Path(root), build.SIM) / simulate.RUNTIME
-    if simulator.is_file():  # else the program holds the simulator itself
-        files.append(simulator)
+    libraries = build.libraries(Path(root), build.SIM)
+    files += [libraries / name for name in (simulate.RUNTIME, build.OBSERVERS_LIBRARY)
+              if (libraries / name).is_file()]  # else the program holds the simulator itself
     try:
         found = [file.stat() for file in files]
     except OSError:

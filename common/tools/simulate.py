@@ -12,7 +12,7 @@ from .errors import WorkbookError
 from .process import capture
 
 # The shared libraries, and the static one that `cmake --install` puts into a package.
-TARGETS = ("simulator_cudart_shared", "simulator_cuda_shared", "simulator_cudart")
+TARGETS = ("simulator_cudart_shared", "simulator_cuda_shared", build.OBSERVERS, "simulator_cudart")
 RUNTIME, DRIVER = "libcudart.so.13", "libcuda.so.1"
 # NVIDIA's libraries that carry machine code for GPUs and no PTX for the simulator.
 _CLOSED = re.compile(r"^lib(cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nccl|npp)\w*\.so")

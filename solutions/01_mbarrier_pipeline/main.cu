@@ -3,16 +3,16 @@
 /// and prints what each stage count costs.
 /// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "common/device/min_max.cuh"
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/ceil_div.hpp"
 #include "common/host/device_buffer.hpp"
@@ -25,8 +25,8 @@
 namespace {
 
 constexpr int kMaxStages = 8;
-const std::vector<std::string> kStageNames = {"all", "1", "2", "3", "4", "5", "6", "7", "8"};
-const std::vector<std::string> kProduceNames = {"plain", "bulk", "tensor"};
+const std::vector<const char*> kStageNames = {"all", "1", "2", "3", "4", "5", "6", "7", "8"};
+const std::vector<const char*> kProduceNames = {"plain", "bulk", "tensor"};
 
 struct ProgramOptions {
   int64_t rows = 1024;
@@ -100,9 +100,9 @@ class Stream {
     run.stages = stages;
     for (int64_t i = 0; i < options_.runs; ++i) {
       sums_.fill_bytes(kPoisonByte);
-      run.milliseconds = std::min(run.milliseconds, bw::run_timed(kernel.entry, shape, arguments_));
-      const std::vector<uint64_t> cycles = cycles_.download();
-      run.cycles = std::min(run.cycles, *std::max_element(cycles.begin(), cycles.end()));
+      run.milliseconds =
+          bw::min_of(run.milliseconds, bw::run_timed(kernel.entry, shape, arguments_));
+      run.cycles = bw::min_of(run.cycles, bw::most_cycles(cycles_.download()));
     }
     run.sums = sums_.download();
     return run;
@@ -125,9 +125,7 @@ uint64_t hash_bits(const std::vector<float>& values) {
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
-    return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
-  });
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 /// Runs the wanted stage counts and prints a line of the table for each; their runs.
@@ -174,7 +172,7 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   bw::print_machine();
   std::printf("shape    rows %lld, columns %lld, produce %s, seed %lld\n",
               static_cast<long long>(options.rows), static_cast<long long>(options.columns),
-              kProduceNames[options.produce].c_str(), static_cast<long long>(options.seed));
+              kProduceNames[options.produce], static_cast<long long>(options.seed));
   const std::vector<float> matrix =
       bw::make_normal_matrix(options.rows, options.columns, static_cast<uint64_t>(options.seed));
   const bw::WallTimer wall;

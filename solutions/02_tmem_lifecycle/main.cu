@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <string>
+#include <cstdlib>
 #include <vector>
 
 #include "common/host/device_buffer.hpp"
@@ -19,10 +19,10 @@
 namespace {
 
 constexpr int kK = 32;
-const std::vector<std::string> kCtaGroupNames = {"1", "2"};
-const std::vector<std::string> kNNames = {"32", "64", "128", "256"};
-const std::vector<std::string> kFillNames = {"normal", "position"};
-const std::vector<std::string> kShapeNames = {"32x32b", "16x64b", "16x128b", "16x256b"};
+const std::vector<const char*> kCtaGroupNames = {"1", "2"};
+const std::vector<const char*> kNNames = {"32", "64", "128", "256"};
+const std::vector<const char*> kFillNames = {"normal", "position"};
+const std::vector<const char*> kShapeNames = {"32x32b", "16x64b", "16x128b", "16x256b"};
 enum Fill { kNormal, kPosition };
 
 struct ProgramOptions {
@@ -151,7 +151,7 @@ bw::ExitStatus verify(const Problem& problem, const std::vector<float>& d) {
         problem.m, problem.n, [&](int64_t i) { return d[shape * size + i]; },
         [&](int64_t i) { return reference.d[i]; },
         [&](int64_t i) { return reference.allowed_error[i]; });
-    std::printf("read     %-8s %lld of %lld elements are right\n", kShapeNames[shape].c_str(),
+    std::printf("read     %-8s %lld of %lld elements are right\n", kShapeNames[shape],
                 static_cast<long long>(comparison.elements - comparison.bad_elements),
                 static_cast<long long>(comparison.elements));
     if (!comparison.verified()) return bw::report(comparison, "D");
@@ -166,12 +166,12 @@ bw::ExitStatus verify(const Problem& problem, const std::vector<float>& d) {
 bw::ExitStatus run_program(const ProgramOptions& options) {
   bw::require_blackwell();
   const int cta_group = options.cta_group + 1;
-  const int64_t n = std::stoll(kNNames[options.n]);
+  const int64_t n = std::atoll(kNNames[options.n]);
   const int64_t m = int64_t{128} * cta_group;
   bw::print_machine();
   std::printf("shape    m %lld, n %lld, k %d, cta_group %d, seed %lld, fill %s\n",
               static_cast<long long>(m), static_cast<long long>(n), kK, cta_group,
-              static_cast<long long>(options.seed), kFillNames[options.fill].c_str());
+              static_cast<long long>(options.seed), kFillNames[options.fill]);
   const Problem problem =
       make_problem(m, n, static_cast<Fill>(options.fill), static_cast<uint64_t>(options.seed));
   const Run run = run_on_device(options, problem);

@@ -2,11 +2,10 @@
 /// Runs the FP8 GEMM with one scale per tensor on random inputs and verifies it.
 /// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "common/device/min_max.cuh"
 #include "common/host/dense_gemm.hpp"
 #include "common/host/program.hpp"
 #include "solutions/03_warp_contexts/describe_parts.hpp"
@@ -16,7 +15,7 @@
 
 namespace {
 
-const std::vector<std::string> kAccumulatorNames = {"1", "2", "4"};
+const std::vector<const char*> kAccumulatorNames = {"1", "2", "4"};
 
 struct ProgramOptions : bw::DenseGemmOptions {
   int64_t ctas = 4;
@@ -30,8 +29,7 @@ bw::KernelDescription describe() {
   using Storage = typename Config::SharedStorage;
   using Tile = typename Config::Tile;
   bw::KernelDescription description{
-      .tile = std::to_string(Tile::kM) + " x " + std::to_string(Tile::kN) + " of D, K blocks of " +
-              std::to_string(Tile::kK),
+      .tile = {Tile::kM, " x ", Tile::kN, " of D, K blocks of ", Tile::kK},
       .roles = bw::describe_tile_roles(),
       .launch_registers = bw::ptx::registers_at_launch(bw::TileRoles::kThreads),
       .rings = {{"input", Config::kNumInputStages, /*full_arrivals=*/1,
@@ -60,7 +58,7 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   constexpr int64_t kMaxCtas = (int64_t{1} << 31) - 1;
   if (options.describe) {
     constexpr bw::KernelDescription (*kDescribe[])() = {describe<1>, describe<2>, describe<4>};
-    bw::print_description("accumulators " + kAccumulatorNames[options.accumulators],
+    bw::print_description({"accumulators ", kAccumulatorNames[options.accumulators]},
                           kDescribe[options.accumulators]());
     return bw::kVerified;
   }
@@ -69,10 +67,10 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
               ": a grid has 1 to 2^31 - 1 CTAs.");
   bw::require_blackwell();
   const int64_t tiles = bw::fp8_gemm_tiles(options.m, options.n);
-  const int64_t ctas = std::min(options.ctas, tiles);
+  const int64_t ctas = bw::min_of(options.ctas, tiles);
   bw::print_machine();
-  options.print(std::to_string(tiles) + " tiles on " + std::to_string(ctas) +
-                " CTAs, accumulators " + kAccumulatorNames[options.accumulators]);
+  options.print(tiles, " tiles on ", ctas, " CTAs, accumulators ",
+                kAccumulatorNames[options.accumulators]);
   const bw::BlockwiseProblem problem = bw::make_per_tensor_problem(
       options.m, options.n, options.k, static_cast<uint64_t>(options.seed));
   return bw::report_run(problem, bw::run_fp8_gemm(problem, kKernels[options.accumulators],

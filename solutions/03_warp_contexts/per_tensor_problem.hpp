@@ -2,9 +2,9 @@
 /// \file
 /// Operands of an FP8 GEMM with one scale per tensor.
 
-#include <algorithm>
 #include <cstdint>
 
+#include "common/device/min_max.cuh"
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/random_normal.hpp"
 
@@ -23,8 +23,8 @@ inline BlockwiseProblem make_per_tensor_problem(int64_t m, int64_t n, int64_t k,
         k);
     // As many scales as either layout of the blockwise problem takes; all are equal.
     const int64_t k_blocks = ceil_div(k, kScaleBlock);
-    matrix.scales_stride = std::max(rows, k_blocks);
-    matrix.scales.assign(matrix.scales_stride * std::max(k_blocks, ceil_div(rows, kScaleBlock)),
+    matrix.scales_stride = max_of(rows, k_blocks);
+    matrix.scales.assign(matrix.scales_stride * max_of(k_blocks, ceil_div(rows, kScaleBlock)),
                          scale);
     return matrix;
   };

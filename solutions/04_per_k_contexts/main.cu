@@ -3,7 +3,6 @@
 /// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "common/host/dense_gemm.hpp"
@@ -14,8 +13,8 @@
 
 namespace {
 
-const std::vector<std::string> kTileNNames = {"64", "96", "128"};
-const std::vector<std::string> kAccumulatorNames = {"1", "4"};
+const std::vector<const char*> kTileNNames = {"64", "96", "128"};
+const std::vector<const char*> kAccumulatorNames = {"1", "4"};
 
 struct ProgramOptions : bw::DenseGemmOptions {
   int tile_n = 2;         ///< index into kTileNNames
@@ -28,8 +27,7 @@ bw::KernelDescription describe() {
   using Config = bw::BlockwiseTileConfig<tile_n, num_accumulators>;
   using Storage = typename Config::SharedStorage;
   bw::KernelDescription description{
-      .tile = std::to_string(Config::kTileM) + " x " + std::to_string(Config::kTileN) +
-              " of D, K blocks of " + std::to_string(Config::kTileK),
+      .tile = {Config::kTileM, " x ", Config::kTileN, " of D, K blocks of ", Config::kTileK},
       .roles = bw::describe_tile_roles(),
       .launch_registers = bw::ptx::registers_at_launch(bw::TileRoles::kThreads),
       .rings = {{"input", Config::kNumInputStages, Config::kInputProducerArrivals,
@@ -65,15 +63,15 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
     constexpr bw::KernelDescription (*kDescribe[][2])() = {{describe<64, 1>, describe<64, 4>},
                                                            {describe<96, 1>, describe<96, 4>},
                                                            {describe<128, 1>, describe<128, 4>}};
-    bw::print_description("tiles of 128 x " + kTileNNames[options.tile_n] + ", accumulators " +
-                              kAccumulatorNames[options.accumulators],
+    bw::print_description({"tiles of 128 x ", kTileNNames[options.tile_n], ", accumulators ",
+                           kAccumulatorNames[options.accumulators]},
                           kDescribe[options.tile_n][options.accumulators]());
     return bw::kVerified;
   }
   options.validate();
   bw::require_blackwell();
   bw::print_machine();
-  options.print("tiles of 128 x " + kTileNNames[options.tile_n] + ", accumulators " +
+  options.print("tiles of 128 x ", kTileNNames[options.tile_n], ", accumulators ",
                 kAccumulatorNames[options.accumulators]);
   const bw::BlockwiseProblem problem =
       bw::make_blockwise_problem(options.m, options.n, options.k, /*beta=*/0.0f,

@@ -1,7 +1,5 @@
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 
-#include <memory>
-
 #include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
 #include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
 
@@ -21,25 +19,19 @@ GemmBoxes boxes_of(const GemmKernel& kernel) {
 
 }  // namespace
 
-struct PreparedGemm::State {
-  const GemmKernel& kernel;
-  GemmKernelArguments arguments;
-  dim3 grid;
-};
-
-PreparedGemm::PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
+PreparedGemm::PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel)
+    : kernel_(kernel) {
   validate_gemm_arguments(gemm);
   require(kernel.traits.output == gemm.output, "The configuration ", kernel.name, " writes ",
           kernel.traits.output == OutputType::kBf16 ? "bf16" : "fp32",
           ", but the arguments ask for the other type: choose one whose output they name.");
   prepare_gemm_kernel(kernel);
-  const GemmKernelArguments arguments = make_kernel_arguments(gemm, boxes_of(kernel));
-  state_ = std::make_shared<const State>(
-      State{kernel, arguments, grid_to_launch(kernel, arguments.raster)});
+  arguments_ = make_kernel_arguments(gemm, boxes_of(kernel));
+  grid_ = grid_to_launch(kernel, arguments_.raster);
 }
 
 void PreparedGemm::launch(cudaStream_t stream, bool is_dependent) const {
-  launch_gemm_kernel(state_->kernel, state_->grid, &state_->arguments, stream, is_dependent);
+  launch_gemm_kernel(kernel_, grid_, &arguments_, stream, is_dependent);
 }
 
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,

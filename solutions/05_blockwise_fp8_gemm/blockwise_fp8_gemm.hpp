@@ -4,9 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include <memory>
-
 #include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernels.hpp"
 
 namespace bw {
@@ -23,8 +22,9 @@ class PreparedGemm {
   void launch(cudaStream_t stream, bool is_dependent = true) const;
 
  private:
-  struct State;
-  std::shared_ptr<const State> state_;
+  const GemmKernel& kernel_;
+  GemmKernelArguments arguments_;
+  dim3 grid_;
 };
 
 /// Enqueues the GEMM on `stream`, with the kernel that choose_gemm_kernel finds for its shape, and

@@ -2,7 +2,7 @@
 /// \file
 /// What --describe says of a configuration: all that GemmConfig derives from its traits.
 
-#include <string>
+#include <vector>
 
 #include "common/device/register_budget.cuh"
 #include "common/host/kernel_description.hpp"
@@ -30,11 +30,9 @@ KernelDescription describe_gemm() {
   using Scheduler = typename Config::TileScheduler;
   constexpr GemmTraits kTraits = Config::traits;
   KernelDescription description{
-      .tile = std::to_string(Config::kCtaRows) + " x " + std::to_string(Config::kMmaN) +
-              " of D, K blocks of " + std::to_string(Config::kTileK) + ", " +
-              std::to_string(Config::kKGroupSize) + " a stage; MMA " +
-              std::to_string(kTraits.mma_m) + " x " + std::to_string(kTraits.mma_n) +
-              ", cta_group " + std::to_string(Config::kCtaGroup),
+      .tile = {Config::kCtaRows, " x ", Config::kMmaN, " of D, K blocks of ", Config::kTileK, ", ",
+               Config::kKGroupSize, " a stage; MMA ", kTraits.mma_m, " x ", kTraits.mma_n,
+               ", cta_group ", Config::kCtaGroup},
       .cluster_m = kTraits.cluster_m,
       .cluster_n = kTraits.cluster_n,
       .roles = describe_roles<typename Config::Roles>(),

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "common/device/scale_block.cuh"
-#include "common/host/error.hpp"
 #include "common/host/gemm_checks.hpp"
 #include "common/host/number_formats.hpp"
+#include "common/host/require.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_traits.hpp"
 
 namespace bw {

@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "common/host/lasting_text.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernels.hpp"
 
 namespace bw {
 
-std::string gemm_kernel_name(const GemmTraits& t) {
+const char* gemm_kernel_name(const GemmTraits& t) {
   const auto by = [](int first, int second) {
     return "_" + std::to_string(first) + "x" + std::to_string(second);
   };
@@ -16,7 +17,7 @@ std::string gemm_kernel_name(const GemmTraits& t) {
   if (t.scheduling == TileScheduling::kLaunchControl) name += "_clc";
   if (t.output == OutputType::kFp32) name += "_fp32";
   if (t.k_group_size > 1) name += "_kgroup" + std::to_string(t.k_group_size);
-  return name;
+  return lasting_text(name);
 }
 
 }  // namespace bw

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "common/host/error.hpp"
 #include "common/host/find_by_name.hpp"
+#include "common/host/require.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cost_model.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernel_groups.hpp"
 
@@ -27,9 +27,7 @@ const std::vector<GemmKernel>& gemm_kernels() {
   return kernels;
 }
 
-const GemmKernel& find_gemm_kernel(std::string_view name) {
-  return find_by_name(gemm_kernels(), name);
-}
+const GemmKernel& find_gemm_kernel(const char* name) { return find_by_name(gemm_kernels(), name); }
 
 const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, OutputType output,
                                      int multiprocessors) {

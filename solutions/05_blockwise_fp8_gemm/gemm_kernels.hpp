@@ -3,8 +3,6 @@
 /// The kernels that the library ships, by name, and the choice among them.
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/host/kernel_description.hpp"
@@ -15,7 +13,7 @@ namespace bw {
 /// One compiled kernel and what a launch of it needs.
 struct GemmKernel {
   /// `<cta_group>_<MMA_M>x<MMA_N>_<cluster M>x<cluster N>[_clc][_fp32][_kgroup<size>]`
-  std::string name;
+  const char* name;
   GemmTraits traits;                ///< what it is compiled for
   int slice_columns;                ///< columns of the boxes of C and D
   int slices_per_tile;              ///< that one epilogue thread's columns are written in
@@ -30,14 +28,14 @@ struct GemmKernel {
   int thread_columns() const { return slices_per_tile * slice_columns; }
 };
 
-/// The name that `traits` have.
-std::string gemm_kernel_name(const GemmTraits& traits);
+/// The name that `traits` have, for as long as the program runs.
+const char* gemm_kernel_name(const GemmTraits& traits);
 
 /// All kernels; the more general ones first.
 const std::vector<GemmKernel>& gemm_kernels();
 
 /// The kernel called `name`. Throws Error, with all names, if none has it.
-const GemmKernel& find_gemm_kernel(std::string_view name);
+const GemmKernel& find_gemm_kernel(const char* name);
 
 /// The kernel for D [m, n] of type `output` and K = `k` on `multiprocessors` SMs that
 /// modelled_cycles (gemm_cost_model.hpp) finds fastest. Of equals the first.

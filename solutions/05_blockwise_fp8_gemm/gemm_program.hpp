@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <string>
+#include <cstring>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
@@ -24,22 +24,23 @@ struct GemmOptions {
   int64_t seed = 1;   ///< seed of the random inputs
   int fill = 0;       ///< index into fill_names(), in the order of Fill
   /// Name of the configuration, or automatic().
-  std::string config = automatic();
+  const char* config = automatic();
   bool list_configs = false;  ///< print the names and end
 
   /// The name that lets the program choose.
-  static std::string automatic() { return "auto"; }
+  static const char* automatic() { return "auto"; }
   /// What the inputs may be filled with.
-  static std::vector<std::string> fill_names() { return {"normal", "position-c"}; }
+  static std::vector<const char*> fill_names() { return {"normal", "position-c"}; }
   /// Whether the program is to choose.
-  bool chooses_config() const { return config != automatic(); }
+  bool chooses_config() const { return std::strcmp(config, automatic()) != 0; }
 
-  /// Adds the options to a command line; this object must outlive its parsing. `k_unit`: what K is
-  /// a multiple of.
-  void add_to(CommandLine& command_line, const std::string& k_unit = "16") {
+  /// Adds the options to a command line; this object must outlive its parsing. `k_help`: what K may
+  /// be.
+  void add_to(CommandLine& command_line,
+              const char* k_help = "columns of A and B; a multiple of 16") {
     command_line.add("m", m, "rows of A, C and D");
     command_line.add("n", n, "rows of B, columns of C and D; a multiple of 8");
-    command_line.add("k", k, "columns of A and B; a multiple of " + k_unit);
+    command_line.add("k", k, k_help);
     command_line.add("beta", beta, "factor of the residual C; 0: no C");
     command_line.add("seed", seed, "seed of the random inputs");
     command_line.add("fill", fill, fill_names(),
@@ -58,11 +59,11 @@ struct GemmOptions {
   }
 
   /// Prints the lines of the configuration and the problem.
-  void print(const std::string& config_name) const {
-    std::printf("config   %s\n", config_name.c_str());
+  void print(const char* config_name) const {
+    std::printf("config   %s\n", config_name);
     std::printf("shape    m %lld, n %lld, k %lld, beta %g, seed %lld, fill %s\n",
                 static_cast<long long>(m), static_cast<long long>(n), static_cast<long long>(k),
-                beta, static_cast<long long>(seed), fill_names()[fill].c_str());
+                beta, static_cast<long long>(seed), fill_names()[fill]);
   }
 
   /// The problem with random inputs.
@@ -82,7 +83,7 @@ ExitStatus verify_gemm(const BlockwiseProblem& problem, const std::vector<Output
 /// Prints one name a line.
 template <class Kernels>
 void list_gemm_kernels(const Kernels& kernels) {
-  for (const auto& kernel : kernels) std::printf("%s\n", kernel.name.c_str());
+  for (const auto& kernel : kernels) std::printf("%s\n", kernel.name);
 }
 
 }  // namespace bw

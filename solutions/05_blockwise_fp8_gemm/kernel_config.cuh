@@ -2,11 +2,11 @@
 /// \file
 /// Roles, rings and shared memory of the blockwise FP8 GEMM kernel, as GemmTraits determine them.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "common/device/min_max.cuh"
 #include "common/device/register_budget.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/shared_memory_budget.cuh"
@@ -79,11 +79,11 @@ struct OutputSlice {
   static constexpr int kRows = WarpRolesOf<traits.epilogue_groups()>::kEpilogueThreads;
   static constexpr int kMostBytes = 16 * 1024;  ///< larger ones would cost input stages
   /// The widest swizzle, or half of it.
-  static constexpr int kMostRowBytes = std::min(128, kMostBytes / kRows);
+  static constexpr int kMostRowBytes = min_of(128, kMostBytes / kRows);
   /// Most columns that a swizzled row holds.
   static constexpr int kMostColumns = kMostRowBytes / traits.output_bytes();
   /// The widest power of two that divides a thread's columns.
-  static constexpr int kColumns = std::min(kMostColumns, thread_columns & -thread_columns);
+  static constexpr int kColumns = min_of(kMostColumns, thread_columns & -thread_columns);
   static constexpr int kPerTile = thread_columns / kColumns;  ///< slices of a thread's columns
 
   /// Bytes of a row of a slice of D.
@@ -135,7 +135,7 @@ struct GemmConfig {
   static constexpr int kTmemColumns = 512;
   /// As many as fit into tensor memory, at most four.
   static constexpr int kNumAccumulatorStages =
-      std::min(4, kTmemColumns / Accumulator::Layout::kTmemColumns);
+      min_of(4, kTmemColumns / Accumulator::Layout::kTmemColumns);
   /// The ring of accumulators.
   static constexpr OutputPipelineConfig kOutput{
       kNumAccumulatorStages, Accumulator::Layout::kTmemColumns, kCtaGroup, Roles::kEpilogueThreads};
@@ -166,8 +166,8 @@ struct GemmConfig {
       kNumEpiLoadStages * Slice::kCBytes + kNumOutputBuffers * Slice::kDBytes;
   /// K blocks that fit into what is left.
   static constexpr int kNumInputBlocks =
-      std::min(8, static_cast<int>((kMaxSharedBytesPerCta - kOutputBytes - kBarrierBytes) /
-                                   Payload::kStageBytes));
+      min_of(8, static_cast<int>((kMaxSharedBytesPerCta - kOutputBytes - kBarrierBytes) /
+                                 Payload::kStageBytes));
   /// A stage holds a group of K blocks: one pair of barriers and one wait for all of them.
   static constexpr int kKGroupSize = traits.k_group_size;
   static_assert(kKGroupSize == 1 || kKGroupSize == 2, "an input stage holds one or two K blocks");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <string>
 #include <vector>
 
 #include "common/host/device_attribute.hpp"
@@ -25,7 +24,7 @@ struct ProgramOptions : bw::GemmOptions {
 
   bw::OutputType output_type() const { return static_cast<bw::OutputType>(output); }
 };
-const std::vector<std::string> kOutputNames = {"bf16", "fp32"};
+const std::vector<const char*> kOutputNames = {"bf16", "fp32"};
 
 constexpr cudaStream_t kDefaultStream = nullptr;
 
@@ -58,7 +57,7 @@ const bw::GemmKernel& find_fastest(const bw::DeviceProblem& problem, bw::OutputT
   float least = 0;
   for (size_t i = 0; i < kernels.size(); ++i) {
     const bw::GemmKernel& kernel = *kernels[i];
-    std::printf("tune     %2zu of %zu  %-26s", i + 1, kernels.size(), kernel.name.c_str());
+    std::printf("tune     %2zu of %zu  %-26s", i + 1, kernels.size(), kernel.name);
     std::fflush(stdout);
     const float milliseconds = time_launch(bw::PreparedGemm(problem.arguments(), kernel));
     std::printf(" %10.3f us, %8.2f TFLOP/s\n", milliseconds * 1e3, flops / milliseconds * 1e-9);
@@ -118,7 +117,7 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
               "--describe runs nothing: leave --tune out, and name the configuration.");
   const bw::GemmKernel* const kernel = options.tunes ? nullptr : &choose_kernel(options);
   if (options.describe) {
-    bw::print_description(kernel->name, kernel->describe());
+    bw::print_description({kernel->name}, kernel->describe());
     return bw::kVerified;
   }
   bw::print_machine();

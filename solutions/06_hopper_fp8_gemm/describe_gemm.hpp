@@ -3,8 +3,6 @@
 /// What --describe says of a configuration: all that GemmConfig and SwapAbConfig derive from its
 /// traits.
 
-#include <string>
-
 #include "common/device/register_budget.cuh"
 #include "common/host/kernel_description.hpp"
 #include "solutions/06_hopper_fp8_gemm/kernel_config.cuh"
@@ -19,8 +17,8 @@ KernelDescription describe_gemm() {
   constexpr GemmTraits kTraits = Config::traits;
   constexpr bool kSplits = Config::kSplitK > 1;
   KernelDescription description{
-      .tile = std::to_string(Config::kTileM) + " x " + std::to_string(Config::kTileN) +
-              " of D; wgmma " + std::to_string(kMmaRows) + " x " + std::to_string(Config::kMmaN),
+      .tile = {Config::kTileM, " x ", Config::kTileN, " of D; wgmma ", kMmaRows, " x ",
+               Config::kMmaN},
       .cluster_m = kTraits.cluster_m,
       .cluster_n = kTraits.cluster_n * kTraits.split_k,
       .roles = {{"load", 1, Config::kLoadRegisters},
@@ -56,8 +54,7 @@ KernelDescription describe_swap_ab(int split) {
   using Storage = typename Config::SharedStorage;
   const uint32_t shared_bytes = Config::shared_bytes(split);
   return {
-      .tile = std::to_string(Config::kTileM) + " x " + std::to_string(Config::kTileN) +
-              " of D, with B on wgmma's M side",
+      .tile = {Config::kTileM, " x ", Config::kTileN, " of D, with B on wgmma's M side"},
       .cluster_m = 1,
       .cluster_n = split,
       .roles = {{"math", kWarpgroupWarps}, {"load", 1}},

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "solutions/06_hopper_fp8_gemm/gemm_kernel.hpp"
 
 namespace bw::hopper::detail {
 

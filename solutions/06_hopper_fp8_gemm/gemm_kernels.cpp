@@ -1,12 +1,16 @@
 #include <utility>
 
 #include "common/host/find_by_name.hpp"
+#include "common/host/lasting_text.hpp"
+#include "common/host/require.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 
 namespace bw::hopper {
 
-std::string gemm_kernel_name(const GemmTraits& t) {
+namespace {
+
+std::string name_of(const GemmTraits& t) {
   std::string name = std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n);
   if (t.swap_ab) name += "_swap";
   if (t.swap_ab && t.two_products) name += "2";
@@ -17,6 +21,10 @@ std::string gemm_kernel_name(const GemmTraits& t) {
   name += "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
   return t.stream_k ? name + "_streamk" : name;
 }
+
+}  // namespace
+
+const char* gemm_kernel_name(const GemmTraits& traits) { return lasting_text(name_of(traits)); }
 
 const std::vector<GemmKernel>& gemm_kernels() {
   static const std::vector<GemmKernel> kernels = [] {
@@ -47,7 +55,7 @@ GemmChoice::GemmChoice(const GemmKernel& of_kernel, LaunchOrder of_launch)
 }
 
 std::string GemmChoice::name() const {
-  return kernel->name + (order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
+  return std::string(kernel->name) + (order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
 }
 
 std::vector<GemmChoice> choices_of(const std::vector<GemmKernel>& kernels) {

@@ -25,7 +25,7 @@ struct GroupedOptions {
   int layout = 0;      ///< index into layout_names(), in the order of GroupLayout
 
   /// Possible arrangements of the rows.
-  static std::vector<std::string> layout_names() { return {"contiguous", "masked"}; }
+  static std::vector<const char*> layout_names() { return {"contiguous", "masked"}; }
 
   /// Adds the options to a command line; this object must outlive its parsing.
   void add_to(CommandLine& command_line) {
@@ -126,7 +126,7 @@ inline ExitStatus run_groups(const GemmOptions& gemm, const GroupedOptions& opti
   std::printf("shape    %lld products of n %lld, k %lld, beta %g, seed %lld, layout %s; rows",
               static_cast<long long>(options.groups), static_cast<long long>(gemm.n),
               static_cast<long long>(gemm.k), gemm.beta, static_cast<long long>(gemm.seed),
-              GroupedOptions::layout_names()[options.layout].c_str());
+              GroupedOptions::layout_names()[options.layout]);
   double flops = 0;
   for (const int64_t rows : problem.rows) {
     std::printf(" %lld", static_cast<long long>(rows));

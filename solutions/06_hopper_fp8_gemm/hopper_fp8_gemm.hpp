@@ -10,25 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "common/host/kernel_description.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
-#include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"
+#include "solutions/06_hopper_fp8_gemm/gemm_kernel.hpp"
 
 namespace bw::hopper {
 
 class SummationOrder;
-
-/// One compiled configuration of the kernel.
-struct GemmKernel {
-  /// "128x256_2x1": tile, cluster; "…_split4": K split over a cluster; "…_streamk": the last round
-  /// of tiles divided along K.
-  std::string name;
-  GemmTraits traits;      ///< the configuration
-  uint32_t shared_bytes;  ///< dynamic shared memory of a CTA
-  const void* function;   ///< the entry, for the runtime's calls
-  /// What it is made of, in clusters that split K `split_k` times.
-  KernelDescription (*describe)(int split_k);
-};
 
 /// Where the CTAs of a launch go, if a cluster has only one. (CTAs of larger clusters share a GPC
 /// anyway.)
@@ -70,9 +57,6 @@ const std::vector<GemmChoice>& gemm_choices();
 /// The one of `choices` that has this name. Throws Error that lists the names there are.
 GemmChoice find_gemm_choice(std::string_view name,
                             const std::vector<GemmChoice>& choices = gemm_choices());
-
-/// The name that these traits give a kernel.
-std::string gemm_kernel_name(const GemmTraits& traits);
 
 /// All configurations, in the order in which `--list-configs` shows them.
 const std::vector<GemmKernel>& gemm_kernels();

@@ -3,7 +3,7 @@
 /// Compiles a kernel where it is named.
 
 #include "solutions/06_hopper_fp8_gemm/describe_gemm.hpp"
-#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "solutions/06_hopper_fp8_gemm/gemm_kernel.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm_kernel.cuh"
 #include "solutions/06_hopper_fp8_gemm/swap_ab_kernel.cuh"
 

@@ -147,7 +147,8 @@ double time_with(const PersistentTimes& times, const GemmChoice& choice, int64_t
 std::string kind_of(const GemmChoice& choice) {
   GemmTraits traits = choice.kernel->traits;
   traits.split_k = 1;
-  return gemm_kernel_name(traits) + (choice.order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
+  return std::string(gemm_kernel_name(traits)) +
+         (choice.order == LaunchOrder::kGpcByGpc ? kGpcByGpcSuffix : "");
 }
 
 constexpr double kNever = std::numeric_limits<double>::infinity();

@@ -13,6 +13,7 @@
 #include "common/host/device_attribute.hpp"
 #include "common/host/event_timer.hpp"
 #include "common/host/hopper_device.hpp"
+#include "common/host/lasting_text.hpp"
 #include "common/host/program.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
@@ -31,9 +32,12 @@ struct ProgramOptions : bw::GemmOptions {
   bool queued = false;      ///< time launches that are queued after other work
   bool describe = false;    ///< print what the configuration is made of, and end
   bool tunes = false;       ///< find the configuration by measurement, and remember it
-  std::string tuned = bw::hopper::default_tuned_path();  ///< where; empty: nowhere
+  /// Where; empty: nowhere.
+  const char* tuned = bw::lasting_text(bw::hopper::default_tuned_path());
   bw::hopper::GroupedOptions grouped;
 
+  /// Whether there is a file of what was measured.
+  bool has_tuned() const { return *tuned != '\0'; }
   /// Launches that are timed: in the simulator they all take the same time.
   int64_t timed_launches() const { return bw::is_simulated() ? 1 : launches; }
   /// What is remembered of the problem.
@@ -51,7 +55,7 @@ bw::hopper::GemmChoice choose(const ProgramOptions& options) {
     return choice;
   }
   bw::require_hopper();
-  if (!options.tuned.empty()) {
+  if (options.has_tuned()) {
     const auto choices = bw::hopper::TunedChoices::read(options.tuned);
     const bw::hopper::TunedShape shape = options.tuned_shape();
     if (const auto* const choice = choices.choice_for(shape)) return *choice;
@@ -59,7 +63,7 @@ bw::hopper::GemmChoice choose(const ProgramOptions& options) {
       std::fprintf(stderr,
                    "note: %s names the configuration %s for this shape, which isn't here; "
                    "--tune finds another one\n",
-                   options.tuned.c_str(), choice->config.c_str());
+                   options.tuned, choice->config.c_str());
     }
   }
   return bw::hopper::choose_gemm(options.m, options.n, options.k,
@@ -73,7 +77,7 @@ void validate_tuning(const ProgramOptions& options) {
   bw::require(!options.chooses_config(), "--tune finds the configuration: leave --config out.");
   bw::require(!options.unverified, "--tune remembers what was verified: leave --unverified out.");
   bw::require(options.grouped.groups == 0, "--tune is for one GEMM; leave out --tune or --groups.");
-  bw::require(!options.tuned.empty(),
+  bw::require(options.has_tuned(),
               "--tune has no place to remember what it finds: give a file with --tuned.");
 }
 
@@ -145,11 +149,11 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   bw::hopper::GemmChoice choice = choose(options);
   if (options.describe) {
     const bw::hopper::GemmKernel& kernel = *choice.kernel;
-    bw::print_description(kernel.name, kernel.describe(kernel.traits.split_k));
+    bw::print_description({kernel.name}, kernel.describe(kernel.traits.split_k));
     return bw::kVerified;
   }
   bw::print_machine();
-  if (!options.tunes) options.print(choice.name());
+  if (!options.tunes) options.print(choice.name().c_str());
   const bw::BlockwiseProblem problem = options.make_problem();
   const bw::DeviceProblem on_device(problem);
   std::optional<bw::hopper::TunedChoice> tuned;
@@ -157,7 +161,7 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
     tuned = bw::hopper::measure_configurations(on_device.arguments(), options.tuned_shape(),
                                                options.timed_launches());
     choice = bw::hopper::find_gemm_choice(tuned->config);
-    options.print(choice.name());
+    options.print(choice.name().c_str());
   }
 
   const bw::hopper::GemmPlan plan(on_device.arguments(), choice);

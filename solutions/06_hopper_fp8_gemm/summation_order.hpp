@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/host/error.hpp"
+#include "common/host/require.hpp"
 #include "common/host/tensor_core_element.hpp"
 #include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"

@@ -2,11 +2,11 @@
 /// \file
 /// Roles, rings and memory of the block-scaled GEMM kernel, as BlockScaledTraits determine them.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "common/device/min_max.cuh"
 #include "common/device/shared_memory_budget.cuh"
 #include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_payload.cuh"
@@ -51,7 +51,7 @@ struct BlockScaledConfig {
   /// Groups of 128 rows of B that the columns of a tile reach into. A tile of 192 begins in the
   /// middle of an atom every other time, and one of 224 may reach into three.
   static constexpr int kBScaleParts = [] {
-    constexpr int kBegin = kScaleAtomRows - std::min(kMmaN & -kMmaN, kScaleAtomRows);
+    constexpr int kBegin = kScaleAtomRows - min_of(kMmaN & -kMmaN, kScaleAtomRows);
     return (kBegin + kMmaN + kScaleAtomRows - 1) / kScaleAtomRows;
   }();
 
@@ -84,8 +84,8 @@ struct BlockScaledConfig {
   static constexpr int kKGroupSize = 1;  ///< K blocks of a stage
   /// Input stages: what is left of the SM's shared memory.
   static constexpr int kNumInputStages =
-      std::min(8, static_cast<int>((kMaxSharedBytesPerCta - kOutputBytes - kBarrierBytes) /
-                                   Payload::kStageBytes));
+      min_of(8, static_cast<int>((kMaxSharedBytesPerCta - kOutputBytes - kBarrierBytes) /
+                                 Payload::kStageBytes));
   static_assert(kNumInputStages >= 2,
                 "less than two input stages fit into shared memory: choose smaller tiles");
   /// The input ring with its payload.

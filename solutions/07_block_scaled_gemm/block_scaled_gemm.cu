@@ -1,17 +1,15 @@
 #include "solutions/07_block_scaled_gemm/block_scaled_gemm.hpp"
 
 #include <cmath>
-#include <memory>
 
 #include "common/device/scale_atom.cuh"
 #include "common/host/block_scaled_matrix.hpp"
 #include "common/host/ceil_div.hpp"
-#include "common/host/error.hpp"
 #include "common/host/gemm_checks.hpp"
+#include "common/host/require.hpp"
 #include "common/host/tensor_map.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
 #include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
-#include "solutions/07_block_scaled_gemm/block_scaled_cta.cuh"
 #include "solutions/07_block_scaled_gemm/operand_bytes_map.hpp"
 
 namespace bw {
@@ -147,26 +145,20 @@ void validate_block_scaled_arguments(const BlockScaledGemmArguments& g) {
           ") differ: tiles would overwrite what others still read. Give D memory of its own.");
 }
 
-struct PreparedBlockScaledGemm::State {
-  const BlockScaledKernel& kernel;
-  BlockScaledKernelArguments arguments;
-  dim3 grid;
-};
-
 PreparedBlockScaledGemm::PreparedBlockScaledGemm(const BlockScaledGemmArguments& gemm,
-                                                 const BlockScaledKernel& kernel) {
+                                                 const BlockScaledKernel& kernel)
+    : kernel_(kernel) {
   validate_block_scaled_arguments(gemm);
   require(kernel.traits.format == gemm.format, "The configuration ", kernel.name, " isn't one of ",
           block_format_names()[static_cast<int>(gemm.format)],
           ", the format of the arguments: choose one whose name begins with it.");
   prepare_gemm_kernel(kernel.gemm);
-  const BlockScaledKernelArguments arguments = kernel_arguments(gemm, kernel);
-  state_ = std::make_shared<const State>(
-      State{kernel, arguments, grid_to_launch(kernel.gemm, arguments.gemm.raster)});
+  arguments_ = kernel_arguments(gemm, kernel);
+  grid_ = grid_to_launch(kernel.gemm, arguments_.gemm.raster);
 }
 
 void PreparedBlockScaledGemm::launch(cudaStream_t stream) const {
-  launch_gemm_kernel(state_->kernel.gemm, state_->grid, &state_->arguments, stream);
+  launch_gemm_kernel(kernel_.gemm, grid_, &arguments_, stream);
 }
 
 }  // namespace bw

@@ -5,11 +5,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "common/device/block_format.cuh"
 #include "common/host/number_formats.hpp"
+#include "solutions/07_block_scaled_gemm/block_scaled_kernel_arguments.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_kernels.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_output.hpp"
 
@@ -53,8 +53,9 @@ class PreparedBlockScaledGemm {
   void launch(cudaStream_t stream) const;
 
  private:
-  struct State;
-  std::shared_ptr<const State> state_;
+  const BlockScaledKernel& kernel_;
+  BlockScaledKernelArguments arguments_;
+  dim3 grid_;
 };
 
 }  // namespace bw

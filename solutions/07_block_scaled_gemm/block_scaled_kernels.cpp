@@ -1,9 +1,11 @@
 #include "solutions/07_block_scaled_gemm/block_scaled_kernels.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "common/host/ceil_div.hpp"
 #include "common/host/find_by_name.hpp"
+#include "common/host/lasting_text.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_kernel_groups.hpp"
 
 namespace bw {
@@ -34,9 +36,16 @@ double cycles_of_k_block(const GemmTraits& traits) {
 
 }  // namespace
 
-const std::vector<std::string>& block_format_names() {
-  static const std::vector<std::string> names = {"mxfp8", "mxfp4", "nvfp4"};
+const std::vector<const char*>& block_format_names() {
+  static const std::vector<const char*> names = {"mxfp8", "mxfp4", "nvfp4"};
   return names;
+}
+
+const char* block_scaled_kernel_name(const BlockScaledTraits& traits) {
+  std::string name = block_format_names()[static_cast<int>(traits.format)];
+  name += std::string("_") + gemm_kernel_name(traits.gemm);
+  if (traits.accumulators == AccumulatorPlan::kOverlapping) name += "_overlap";
+  return lasting_text(name);
 }
 
 const std::vector<BlockScaledKernel>& block_scaled_kernels() {
@@ -44,7 +53,7 @@ const std::vector<BlockScaledKernel>& block_scaled_kernels() {
   return kernels;
 }
 
-const BlockScaledKernel& find_block_scaled_kernel(std::string_view name) {
+const BlockScaledKernel& find_block_scaled_kernel(const char* name) {
   return find_by_name(block_scaled_kernels(), name);
 }
 

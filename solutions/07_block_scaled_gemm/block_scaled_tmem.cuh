@@ -2,10 +2,10 @@
 /// \file
 /// The 512 columns of tensor memory: accumulators first, scales at the end.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "common/device/block_format.cuh"
+#include "common/device/min_max.cuh"
 #include "common/device/scale_atom.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_traits.hpp"
 
@@ -38,14 +38,14 @@ struct BlockScaledTmem {
 
   /// Accumulators of the ring: as many as leave room for two sets, at most four.
   static constexpr int kNumAccumulators =
-      kOverlaps ? 1 : std::min(4, (kColumns - kLeastSets * kSetColumns) / kAccumulatorColumns);
+      kOverlaps ? 1 : min_of(4, (kColumns - kLeastSets * kSetColumns) / kAccumulatorColumns);
   static_assert(kNumAccumulators >= 1, "an accumulator and two sets of scales fit");
   /// Sets: with overlapping accumulators no more than needed, else one for each input stage if they
   /// fit.
   static constexpr int kNumSets =
       kOverlaps ? kLeastSets
-                : std::min(num_input_stages,
-                           (kColumns - kNumAccumulators * kAccumulatorColumns) / kSetColumns);
+                : min_of(num_input_stages,
+                         (kColumns - kNumAccumulators * kAccumulatorColumns) / kSetColumns);
   static constexpr int kScalesBegin = kColumns - kNumSets * kSetColumns;  ///< first column of set 0
   /// First column of the second of two overlapping accumulators.
   static constexpr int kSecondAccumulator = kOverlaps ? kScalesBegin - kAccumulatorColumns : 0;

@@ -2,7 +2,8 @@
 /// \file
 /// Compiles a kernel where it is named.
 
-#include <string>
+#include <cstring>
+#include <vector>
 
 #include "solutions/05_blockwise_fp8_gemm/describe_gemm.hpp"
 #include "solutions/07_block_scaled_gemm/block_scaled_gemm_kernel.cuh"
@@ -15,19 +16,28 @@ template <class Config>
 KernelDescription describe_block_scaled() {
   using Tmem = typename Config::Tmem;
   KernelDescription description = describe_gemm<Config>();
-  description.tile = std::to_string(Config::kCtaRows) + " x " + std::to_string(Config::kMmaN) +
-                     " of D, K blocks of " + std::to_string(block_k(Config::kFormat)) +
-                     " elements; MMA " + std::to_string(Config::traits.mma_m) + " x " +
-                     std::to_string(Config::kMmaN) + ", cta_group " +
-                     std::to_string(Config::kCtaGroup) +
-                     "; scales: " + std::to_string(Tmem::kNumSets) + " sets of " +
-                     std::to_string(Tmem::kSetColumns) + " columns";
+  description.tile = {Config::kCtaRows,
+                      " x ",
+                      Config::kMmaN,
+                      " of D, K blocks of ",
+                      block_k(Config::kFormat),
+                      " elements; MMA ",
+                      Config::traits.mma_m,
+                      " x ",
+                      Config::kMmaN,
+                      ", cta_group ",
+                      Config::kCtaGroup,
+                      "; scales: ",
+                      Tmem::kNumSets,
+                      " sets of ",
+                      Tmem::kSetColumns,
+                      " columns"};
   if (Tmem::kOverlaps) {
-    description.tile +=
-        "; two accumulators share " + std::to_string(Tmem::kSharedColumns) + " columns";
+    description.tile.insert(description.tile.end(),
+                            {"; two accumulators share ", Tmem::kSharedColumns, " columns"});
   }
   for (SharedPart& part : description.shared) {
-    if (part.name == "A, B, A-scales") part.name = "A, B, scales";
+    if (std::strcmp(part.name, "A, B, A-scales") == 0) part.name = "A, B, scales";
   }
   return description;
 }
@@ -36,9 +46,7 @@ KernelDescription describe_block_scaled() {
 template <BlockScaledTraits traits>
 BlockScaledKernel instantiate_block_scaled_kernel() {
   using Config = BlockScaledConfig<traits>;
-  std::string name =
-      block_format_names()[static_cast<int>(traits.format)] + "_" + gemm_kernel_name(traits.gemm);
-  if (traits.accumulators == AccumulatorPlan::kOverlapping) name += "_overlap";
+  const char* const name = block_scaled_kernel_name(traits);
   return BlockScaledKernel{
       name, traits,
       GemmKernel{name, traits.gemm, Config::Slice::kColumns, Config::Slice::kPerTile,

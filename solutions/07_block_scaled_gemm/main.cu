@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <string>
 #include <vector>
 
 #include "common/host/comparison.hpp"
@@ -24,7 +23,7 @@ struct ProgramOptions : bw::GemmOptions {
   bool describe = false;  ///< print what the configuration is made of, and end
 
   bw::BlockFormat block_format() const { return static_cast<bw::BlockFormat>(format); }
-  static std::vector<std::string> output_names() { return {"bf16", "mxfp8", "nvfp4"}; }
+  static std::vector<const char*> output_names() { return {"bf16", "mxfp8", "nvfp4"}; }
   bool quantises() const { return output != 0; }
   bw::BlockFormat output_format() const {
     return output == 1 ? bw::BlockFormat::kMxfp8 : bw::BlockFormat::kNvfp4;
@@ -38,10 +37,11 @@ const bw::BlockScaledKernel& choose_kernel(const ProgramOptions& options) {
                                           bw::device_attribute(cudaDevAttrMultiProcessorCount));
   }
   const bw::BlockScaledKernel& kernel = bw::find_block_scaled_kernel(options.config);
-  const std::string& format = bw::block_format_names()[options.format];
+  const auto& formats = bw::block_format_names();
   bw::require(kernel.traits.format == options.block_format(), "The configuration ", kernel.name,
-              " isn't for the format ", format, "; choose another one, or give --format ",
-              kernel.name.substr(0, kernel.name.find('_')), ".");
+              " isn't for the format ", formats[options.format],
+              "; choose another one, or give --format ",
+              formats[static_cast<int>(kernel.traits.format)], ".");
   return kernel;
 }
 
@@ -133,14 +133,14 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   }
   const bw::BlockScaledKernel& kernel = choose_kernel(options);
   if (options.describe) {
-    bw::print_description(kernel.name, kernel.gemm.describe());
+    bw::print_description({kernel.name}, kernel.gemm.describe());
     return bw::kVerified;
   }
   bw::print_machine();
-  std::printf("format   %s\n", bw::block_format_names()[options.format].c_str());
+  std::printf("format   %s\n", bw::block_format_names()[options.format]);
   options.print(kernel.name);
   if (options.quantises()) {
-    std::printf("output   %s\n", ProgramOptions::output_names()[options.output].c_str());
+    std::printf("output   %s\n", ProgramOptions::output_names()[options.output]);
   }
   return run_and_verify(options, kernel);
 }
@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
   bw::CommandLine command_line(
       "D = A * B^T + beta * C with operands whose scales the tensor core applies: MXFP8, MXFP4 or\n"
       "NVFP4, verified against a float64 reference.");
-  options.add_to(command_line, /*k_unit=*/"32");
+  options.add_to(command_line, "columns of A and B; a multiple of 32");
   command_line.add("format", options.format, bw::block_format_names(), "of A and B");
   command_line.add("output", options.output, ProgramOptions::output_names(),
                    "of D; mxfp8, nvfp4: codes and scales, as the next GEMM takes its A");

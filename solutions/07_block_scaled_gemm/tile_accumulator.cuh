@@ -2,7 +2,6 @@
 /// \file
 /// A finished tile on its way from tensor memory to the writer.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"

@@ -3,6 +3,7 @@
 /// barriers of the whole grid at contract and races.
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <utility>
@@ -44,6 +45,8 @@ void compare(const std::function<void()>& run, bw::sim::Settings& settings, cons
 
 int main() {
   try {
+    // A device gets its race detector when it is made; what is compared is set later.
+    setenv("BW_SIM_CHECKS", "races", 1);
     bw::sim::Device& device = bw::sim::cudart::Runtime::instance().device();
     bw::sim::Settings& settings = device.settings();
     bw::bench::SimulatedGemm gemm(kExtent, kExtent, kExtent, kConfiguration);

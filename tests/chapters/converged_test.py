@@ -20,6 +20,8 @@ from compiled_code import ptx_modules  # noqa: E402
 WARP_LANES = 32
 LANES, THREADS = "differs from lane to lane", "number of the thread"
 INSTRUCTION = re.compile(r"(?:@(!?)([%\w$]+)\s+)?([a-z][\w.:]*)\s*(.*)", re.S)
+BRACE = re.compile(r"[{}]")
+LABEL_OR_BRACE = re.compile(r"([{}])|((?:^|(?<=\s))[$\w]+:(?!:))")
 REGISTER = re.compile(r"%?[A-Za-z_$][\w$]*")
 WHOLE_WARP = ("-1", "0xffffffff", "4294967295")
 
@@ -51,7 +53,9 @@ def statements(body):
     """(line, statement) of a kernel's body: braces, labels and what ends with a semicolon."""
     line = 0
     for text in re.split(r"(?<=[;{}\n])", re.sub(r"//[^\n]*", "", body)):
-        for part in re.split(r"([{}])|((?:^|(?<=\s))[$\w]+:(?!:))", text):
+        # Half of the lines say only where the next instruction comes from.
+        parts = () if text.startswith("\t.loc") else LABEL_OR_BRACE.split(text)
+        for part in parts:
             if part and part.strip():
                 yield line, part.strip()
         line += text.count("\n")
@@ -201,11 +205,12 @@ def kernels(text):
         begin = text.index("{", text.index(")", match.end()) if text[match.end()] == "("
                            else match.end())
         depth, end = 0, begin
-        for end in range(begin, len(text)):
-            depth += (text[end] == "{") - (text[end] == "}")
+        for brace in BRACE.finditer(text, begin):
+            depth += 1 if brace.group() == "{" else -1
+            end = brace.end()
             if depth == 0:
                 break
-        yield match.group(1), text[begin:end + 1]
+        yield match.group(1), text[begin:end]
 
 
 def check(program):

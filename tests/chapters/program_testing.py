@@ -25,6 +25,7 @@ class ProgramTest(unittest.TestCase):
     """Tests of one program, by its options, its output and its exit status."""
 
     program = ""
+    settings = {}  # of the environment, in every run of a class
 
     def run_program(self, environment=None, **options):
         """Its exit status and everything it printed. Underscores in options become hyphens; an
@@ -33,7 +34,8 @@ class ProgramTest(unittest.TestCase):
         for name, value in options.items():
             command += ["--" + name.replace("_", "-")] + ([] if value is True else [str(value)])
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                universal_newlines=True, env={**os.environ, **(environment or {})})
+                                universal_newlines=True,
+                                env={**os.environ, **self.settings, **(environment or {})})
         return result.returncode, result.stdout
 
     def expect_verified(self, elements, environment=None, **options):
@@ -80,6 +82,11 @@ class GemmTest(ProgramTest):
         self.expect_refused("give a multiple of 8", n=100)
         self.expect_refused("isn't a 64-bit integer", m="many")
         self.expect_refused("isn't known", beta=1)
+
+
+# For sweeps over configurations, whose sums don't depend on times: the model of times takes a fourth
+# of such a run. The test of races runs the configurations with it.
+WITHOUT_TIMES = {"BW_SIM_TIMING": "simple"}
 
 
 def field(output, name):

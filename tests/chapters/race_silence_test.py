@@ -13,6 +13,8 @@ import unittest
 # Whole tiles, remainders, and a K for which the stages of every ring come round.
 SHAPES = (("--m", "512", "--n", "512", "--k", "512"), ("--m", "200", "--n", "264", "--k", "224"),
           ("--m", "128", "--n", "512", "--k", "2048"))
+# Under one seed chapter 6 takes half of the last one's columns: no cluster there is wider than a tile.
+NARROW_SHAPE = ("--m", "128", "--n", "256", "--k", "2048")
 # Options of a chapter's program, one run each.
 OPTIONS = {
     "01_mbarrier_pipeline": [("--rows", "256", "--columns", "512", "--runs", "1", "--produce", how)
@@ -63,11 +65,14 @@ class NothingRaces(unittest.TestCase):
                 continue
             configurations = self.configurations(program)
             self.assertGreater(len(configurations), 15)
+            shapes = SHAPES
+            if self.seeds == 1:
+                shapes = (NARROW_SHAPE,) if program.name == "06_hopper_fp8_gemm" else SHAPES[2:]
             for configuration in self.chosen(configurations):
                 more = ("--output", "fp32") if configuration.endswith("fp32") else ()
                 if configuration.startswith(("mxfp", "nvfp")):
                     more = ("--format", configuration.split("_")[0])
-                for shape in SHAPES if self.seeds > 1 else SHAPES[2:]:
+                for shape in shapes:
                     self.expect_silence(program, (*shape, "--config", configuration, *more))
 
     def test_the_labs(self):

@@ -7,6 +7,7 @@
 
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/diagnosis/exploration/watch.hpp"
+#include "common/simulator/diagnosis/races/watch.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
 #include "common/simulator/units/units.hpp"
@@ -46,6 +47,7 @@ Outcome run(const Task& task, const Settings& settings, uint64_t explored_states
   Outcome outcome;
   Device device(settings, all_units());
   watch(device);
+  races::watch_races(device);
   // The lines on what was explored are discarded.
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);

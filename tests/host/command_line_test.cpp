@@ -6,6 +6,8 @@
 
 #include <sstream>
 
+#include "common/host/error.hpp"
+
 namespace bw {
 namespace {
 
@@ -13,19 +15,24 @@ struct Values {
   int64_t size = 5;
   double beta = 0.5;
   int fill = 0;
+  const char* file = "none";
 };
 
-CommandLine make_command_line(Values& values) {
-  CommandLine command_line("A program.");
-  command_line.add("size", values.size, "the size");
-  command_line.add("beta", values.beta, "the factor");
-  command_line.add("fill", values.fill, {"normal", "zero"}, "the contents");
-  return command_line;
-}
+/// The command line of `values`.
+struct Parser {
+  CommandLine command_line{"A program."};
+
+  explicit Parser(Values& values) {
+    command_line.add("size", values.size, "the size");
+    command_line.add("beta", values.beta, "the factor");
+    command_line.add("fill", values.fill, {"normal", "zero"}, "the contents");
+    command_line.add("file", values.file, "its name");
+  }
+};
 
 bool parse(Values& values, std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "program");
-  return make_command_line(values).parse(static_cast<int>(arguments.size()), arguments.data());
+  return Parser(values).command_line.parse(static_cast<int>(arguments.size()), arguments.data());
 }
 
 TEST(CommandLine, ReadsBothForms) {
@@ -34,6 +41,16 @@ TEST(CommandLine, ReadsBothForms) {
   EXPECT_EQ(values.size, -12);
   EXPECT_EQ(values.beta, 1.25);
   EXPECT_EQ(values.fill, 1);
+}
+
+TEST(CommandLine, GivesTextsAsTheyAreInTheArguments) {
+  Values values;
+  EXPECT_TRUE(parse(values, {}));
+  EXPECT_STREQ(values.file, "none");
+  EXPECT_TRUE(parse(values, {"--file=a=b"}));
+  EXPECT_STREQ(values.file, "a=b");
+  EXPECT_TRUE(parse(values, {"--file", ""}));
+  EXPECT_STREQ(values.file, "");
 }
 
 TEST(CommandLine, KeepsDefaults) {
@@ -60,8 +77,9 @@ TEST(CommandLine, HelpNamesEveryOption) {
   Values values;
   EXPECT_FALSE(parse(values, {"--help"}));
   std::ostringstream text;
-  make_command_line(values).print_help(text, "program");
-  for (const char* part : {"--size", "--beta", "normal|zero", "default 0.5", "--help"}) {
+  Parser(values).command_line.print_help(text, "program");
+  for (const char* part :
+       {"--size", "--beta", "normal|zero", "default 0.5", "default none", "--help"}) {
     EXPECT_NE(text.str().find(part), std::string::npos) << part;
   }
 }

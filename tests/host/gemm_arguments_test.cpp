@@ -1,6 +1,7 @@
 /// \file
 /// Every refusal of the GEMM's host interface, and that it says what is allowed.
 #include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
+#include "common/host/error.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
     tests/mutation/mutate.py --count 200 --seed 1 --write mutants.jsonl
 
 A mutant is a source file in which one operator, bound or constant is another one. It is compiled alone
-and linked into the shared library of the simulator in place of the original. The tests that can see the
-source (suite.py) run with this library until one fails: then the mutant is killed. The build folder is
-only read (it must be up to date), so any number of workers share it. What becomes of a mutant:
+and linked into the simulator's shared library that holds the original, in place of it. The tests that
+can see the source (suite.py) run with this library until one fails: then the mutant is killed. The build
+folder is only read (it must be up to date), so any number of workers share it. What becomes of a mutant:
 
   killed      a test fails, crashes or hangs (runs much longer than without the change)
   equivalent  the compiler makes the same object file of it
@@ -33,7 +33,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from suite import LIBRARY, NOT_COMPILED, Suite, what_failed, wrong_in_map
+from suite import LIBRARY, NOT_COMPILED, OBSERVERS, Suite, what_failed, wrong_in_map
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).resolve().with_name("explained.txt")
@@ -144,14 +144,14 @@ def read_explained():
 
 
 class Build:
-    """The build folder: how a source is compiled, and how the library is linked."""
+    """The build folder: how a source is compiled, and how the libraries are linked."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.compilations, self.header, self.link_words = {}, None, []
+        self.compilations, self.header, self.link_words = {}, None, {}
         for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8")):
             words = self._without_launcher(entry["command"])
-            # Objects of the targets that the library holds: simulator_objects and two more.
+            # Objects of the targets that the libraries hold: simulator_objects and others.
             if not words[words.index("-o") + 1].startswith("common/simulator/"):
                 continue
             if entry["file"].endswith("cmake_pch.hxx.cxx"):
@@ -165,13 +165,19 @@ class Build:
         words = shlex.split(command)
         return words[1:] if os.path.basename(words[0]) in ("ccache", "sccache") else words
 
+    def library_of(self, path):
+        """The library that holds a source."""
+        words, _ = self.compilations[path]
+        return OBSERVERS if "simulator_observer_objects" in words[words.index("-o") + 1] else LIBRARY
+
     def prepare(self, scratch):
-        """Asks Ninja how the library is linked, and compiles the precompiled header as mutants are."""
-        listed = subprocess.run(["ninja", "-C", str(self.folder), "-t", "commands", LIBRARY],
-                                stdout=subprocess.PIPE, universal_newlines=True, check=True)
-        command = next(part for line in reversed(listed.stdout.splitlines())
-                       for part in line.split(" && ") if f"-o {LIBRARY}" in part)
-        self.link_words = self._without_launcher(command)
+        """Asks Ninja how the libraries are linked; compiles the precompiled header as mutants are."""
+        for library in (LIBRARY, OBSERVERS):
+            listed = subprocess.run(["ninja", "-C", str(self.folder), "-t", "commands", library],
+                                    stdout=subprocess.PIPE, universal_newlines=True, check=True)
+            command = next(part for line in reversed(listed.stdout.splitlines())
+                           for part in line.split(" && ") if f"-o {library}" in part)
+            self.link_words[library] = self._without_launcher(command)
         if self.header:
             words, directory = self.header
             built = words[words.index("-include") + 1]
@@ -191,10 +197,12 @@ class Build:
         return subprocess.run(words, cwd=directory, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
 
-    def link(self, mutant, into):
-        """The library with an object file before the others, whose functions take the place of theirs:
-        code for a shared library calls every function by its symbol, also one of its own file."""
-        words = _with(self.link_words, {"-o": into})
+    def link(self, library, mutant, into):
+        """A library with an object file before the others, whose functions take the place of theirs:
+        code for a shared library calls every function by its symbol, also one of its own file. It finds
+        the other library in the build folder."""
+        words = _with(self.link_words[library], {"-o": into})
+        words.append(f"-Wl,-rpath,{self.folder / 'lib'}")
         first = next(i for i, word in enumerate(words) if word.endswith(".o"))
         words[first:first] = ["-Wl,--allow-multiple-definition", str(mutant)]
         done = subprocess.run(words, cwd=self.folder, stdout=subprocess.PIPE,
@@ -211,7 +219,8 @@ class Build:
             "  if (std::strstr(name, \"/bin/python\") == nullptr) _exit(86);\n}\n", encoding="utf-8")
         library = scratch / "dead" / Path(LIBRARY).name
         library.parent.mkdir()
-        subprocess.run([self.link_words[0], "-shared", "-fPIC", "-x", "c++", str(scratch / "dead.cpp"),
+        compiler = self.link_words[LIBRARY][0]
+        subprocess.run([compiler, "-shared", "-fPIC", "-x", "c++", str(scratch / "dead.cpp"),
                         "-x", "none", str(self.folder / LIBRARY), f"-Wl,-soname,{library.name}",
                         "-o", str(library)], check=True)
         return library
@@ -261,8 +270,9 @@ class Judge:
             changed = folder / "mutant.o"
             if not self.build.compile(mutant.path, source, changed):
                 return "invalid", ""
-            library = folder / Path(LIBRARY).name
-            self.build.link(changed, library)
+            original = self.build.library_of(mutant.path)
+            library = folder / Path(original).name
+            self.build.link(original, changed, library)
             spent, asked = 0.0, False
             for test in self.suite.of_layer(mutant.layer):
                 # Asked late: most are killed, and the question costs a compilation.
@@ -370,9 +380,10 @@ def parse():
 def checked(arguments):
     """The build folder: (Build, Suite), or an error that says what it lacks."""
     folder = Path(arguments.build).resolve()
-    if not (folder / LIBRARY).is_file():
-        raise SystemExit(f"{folder} has no {LIBRARY}, in which mutants are linked: configure it with "
-                         "BW_SHARED_SIMULATOR=ON and build the tests first.")
+    for library in (LIBRARY, OBSERVERS):
+        if not (folder / library).is_file():
+            raise SystemExit(f"{folder} has no {library}, in which mutants are linked: configure it "
+                             "with BW_SHARED_SIMULATOR=ON and build the tests first.")
     build, suite = Build(folder), Suite(folder, ROOT, arguments.tests)
     simulator = ROOT / "common/simulator"
     sources = [path.relative_to(simulator).as_posix() for path in sorted(simulator.rglob("*.cpp"))]

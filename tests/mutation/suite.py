@@ -31,6 +31,7 @@ UNIT_TESTS = {
     "cudart": ("cudart",),
 }
 LIBRARY = "lib/libcudart.so.13"  # the simulator's, which programs and tests share
+OBSERVERS = "lib/libsimulator_observers.so"  # what it loads for races, recordings and exploration
 # What the build for this machine does not compile: Emscripten's part.
 NOT_COMPILED = ("browser/", "base/system_browser.cpp")
 # Numbers that kernels compute, most of them compared with what hardware gave or with float64.
@@ -222,7 +223,7 @@ class Suite:
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             for test, ended in pool.map(self._without_change, ran):
                 if not ended.how:
-                    slow = slow_unit_tests(ended.output) if test.is_unit_test else {}
+                    slow = slow_unit_tests(ended) if test.is_unit_test else {}
                     known[test.name] = {"state": state[test.name], "seconds": test.seconds, "slow": slow}
                     self._split(test, slow)
                     continue
@@ -271,16 +272,20 @@ class Suite:
         return max(LEAST_SECONDS, TIME_FACTOR * test.seconds)
 
 
-def slow_unit_tests(output):
-    """{name: seconds} of the unit tests that take long, as a program printed it."""
-    times = re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", output, re.M)
-    return {name: int(time) / 1000 for name, time in times if int(time) > SLOW_UNIT_TEST_MS}
+def slow_unit_tests(ended):
+    """{name: seconds} of the unit tests that take long, as a program printed it. It prints times by the
+    clock: where others use the cores, they are scaled to the program's processor time."""
+    times = re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", ended.output, re.M)
+    scale = min(1.0, 1000 * ended.seconds / max(1, sum(int(time) for _, time in times)))
+    return {name: scale * int(time) / 1000 for name, time in times
+            if scale * int(time) > SLOW_UNIT_TEST_MS}
 
 
 def _state(command, folder):
-    """When what a command names in the build folder, and the library, were last built."""
+    """When what a command names in the build folder, and the libraries, were last built."""
     built = [Path(word) for word in command if word.startswith(str(folder) + "/")]
-    return [path.stat().st_mtime for path in (*built, folder / LIBRARY) if path.exists()]
+    return [path.stat().st_mtime for path in (*built, folder / LIBRARY, folder / OBSERVERS)
+            if path.exists()]
 
 
 def _is_built(command, folder):

@@ -10,7 +10,8 @@ import unittest
 from pathlib import Path
 
 from mutate import ROOT, Build, Mutant, Results, mutants_of, sources_of
-from suite import CTEST, UNIT_TESTS, Suite, run_command, wrong_in_map
+from suite import (CTEST, LIBRARY, OBSERVERS, UNIT_TESTS, Ended, Suite, run_command, slow_unit_tests,
+                   wrong_in_map)
 
 BUILD = Path(sys.argv.pop(1)).resolve()
 SIMULATOR = ROOT / "common" / "simulator"
@@ -65,6 +66,25 @@ class Mutants(unittest.TestCase):
             self.assertNotEqual(changed, line)
             self.assertEqual(len(changed) - len(line), len(mutant.new) - len(mutant.old))
 
+    def test_each_is_linked_into_the_library_that_holds_its_source(self):
+        if not (BUILD / OBSERVERS).exists():
+            self.skipTest("there is no shared simulator")
+        libraries = {}
+        for library in (LIBRARY, OBSERVERS):
+            text = subprocess.run(["nm", "--defined-only", "--demangle", str(BUILD / library)],
+                                  stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
+            libraries[library] = text
+        build = Build(BUILD)
+        for path, function in (("diagnosis/races/watch.cpp", "races::RaceWatch::on_launch("),
+                               ("diagnosis/exploration/explorer.cpp", "exploration::explore("),
+                               ("trace/recorder.cpp", "trace::Recorder::Recorder("),
+                               ("diagnosis/deadlock.cpp", "deadlock_report("),
+                               ("session/equip.cpp", "session::equip("),
+                               ("machine/cluster.cpp", "Cluster::run(")):
+            holding = [library for library, text in libraries.items()
+                       if f" T bw::sim::{function}" in text]
+            self.assertEqual(holding, [build.library_of(f"common/simulator/{path}")], path)
+
     def test_files_of_a_group_are_found(self):
         with tempfile.TemporaryDirectory() as folder:
             group = Path(folder) / "Unity" / "unity_a_0_cxx.cxx"
@@ -85,8 +105,9 @@ class Mutants(unittest.TestCase):
                                check=True)
             build = Build.__new__(Build)
             build.folder = folder
-            build.link_words = [*compiler, "-shared", "-Wl,-Bsymbolic-functions", "-o", "", "group.o"]
-            build.link(folder / "mutant.o", folder / "mutated.so")
+            build.link_words = {LIBRARY: [*compiler, "-shared", "-Wl,-Bsymbolic-functions", "-o", "",
+                                          "group.o"]}
+            build.link(LIBRARY, folder / "mutant.o", folder / "mutated.so")
             self.assertEqual(ctypes.CDLL(str(folder / "mutated.so")).g(), 20)
 
 
@@ -118,6 +139,14 @@ class ResultsOfARun(unittest.TestCase):
         status, _, used = run_command(["/bin/sleep", "60"], {}, ROOT, 0.05)
         self.assertIsNone(status)
         self.assertLess(used, 0.05)
+
+    def test_slow_unit_tests_are_those_that_use_a_core_for_long(self):
+        output = "[       OK ] A.Short (90 ms)\n[       OK ] A.Long (310 ms)\n"
+        self.assertEqual(slow_unit_tests(Ended("", output, 0.4)), {"A.Long": 0.31})
+        self.assertEqual(slow_unit_tests(Ended("", output, 4.0)), {"A.Long": 0.31})
+        # The program had a tenth of a core.
+        late = output.replace("90", "900").replace("310", "3100")
+        self.assertEqual(slow_unit_tests(Ended("", late, 0.4)), {"A.Long": 0.31})
 
     def test_status_and_output_are_those_of_the_command(self):
         status, output, _ = run_command(["/bin/sh", "-c", "echo said; exit 3"], {}, ROOT, 5)

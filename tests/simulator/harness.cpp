@@ -1,5 +1,7 @@
 #include "tests/simulator/harness.hpp"
 
+#include "common/simulator/diagnosis/races/watch.hpp"
+
 namespace bw::sim::test {
 
 std::string entry(std::string_view parameters, std::string_view body, std::string_view module_text,
@@ -25,6 +27,11 @@ Settings test_settings(uint64_t seed) {
   // Tests that count cycles count constants; those of the timing model ask for it.
   settings.timing = TimingModel::simple;
   return settings;
+}
+
+void watch_with_races(Device& device) {
+  watch(device);
+  races::watch_races(device);
 }
 
 LaunchConfiguration threads(uint32_t count) {

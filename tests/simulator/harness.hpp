@@ -57,11 +57,14 @@ class Buffer {
   uint64_t address_ = 0;
 };
 
+/// Adds what reports need, and the race detector if the device's settings ask for it.
+void watch_with_races(Device& device);
+
 class Runner {
  public:
   explicit Runner(Settings settings = test_settings())
       : device_(with_chosen(settings), all_units()) {
-    watch(device_);
+    watch_with_races(device_);
     note_launches(device_);
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,11 +54,12 @@ class Digest {
 /// them.
 std::string without_addresses(std::string_view text) {
   constexpr size_t kAddressDigits = 12;
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   std::string out;
+  out.reserve(text.size());
   while (!text.empty()) {
-    size_t length = text.find_first_not_of(kDigits);
-    if (length == std::string_view::npos) length = text.size();
+    const auto length =
+        static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
     if (length < kAddressDigits) out += text.substr(0, length);
     text.remove_prefix(length);
     if (text.empty()) break;

@@ -1,11 +1,12 @@
 """A whole small project: configure, build, run, test; and what a broken one shows."""
 
+import re
 import shutil
 import unittest
 
-from support import QUICK_VENV, CheckoutTest, make_toolkit, write_script
+from support import QUICK_VENV, ROOT, CheckoutTest, make_toolkit, write_script
 
-from tools import private_env
+from tools import build, private_env
 
 
 class Run(CheckoutTest):
@@ -25,6 +26,25 @@ class Run(CheckoutTest):
         self.assertNotIn("Configuring", second.stderr)
         self.assertNotIn("Building", second.stderr)
         self.assertEqual(self.stamps(root), stamps)
+
+    def test_what_only_some_runs_need_is_built_for_them(self):
+        root = self.checkout()
+        observers = root / "build" / "sim" / "observers"
+        for arguments, env, is_built in ((("run", "5", "--sim"), {}, False),
+                                         (("run", "5", "--sim", "--seed", "3"), {}, False),
+                                         (("run", "5", "--sim"), {"BW_SIM_CHECKS": "races"}, True),
+                                         (("run", "5", "--sim", "--explore"), {}, True),
+                                         (("timeline", "5"), {}, True)):
+            result = self.run_workbook(root, *arguments, **env)
+            self.assertNotIn("unknown target", result.stderr)
+            self.assertEqual(observers.exists(), is_built, (arguments, env, result.stderr))
+            if is_built:
+                observers.unlink()
+
+    def test_the_variables_that_request_the_observers_are_those_of_the_simulator(self):
+        text = (ROOT / "common/simulator/session/equip.cpp").read_text(encoding="utf-8")
+        asked = text[text.index("request_for_observers"):text.index("return nullptr;")]
+        self.assertEqual(set(re.findall(r"\bBW_SIM_\w+", asked)), set(build.REQUESTS))
 
     def test_another_toolkit_configures_anew(self):
         root = self.checkout()

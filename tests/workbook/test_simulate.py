@@ -155,6 +155,44 @@ class Linked(unittest.TestCase):
         result = self.run_program(moved)
         self.assertEqual(result.returncode, 0, result.stdout)
 
+    def test_what_only_some_runs_need_is_loaded_for_them(self):
+        libraries = build.libraries(ROOT, build.SIM)
+        if not (libraries / build.OBSERVERS_LIBRARY).exists():
+            self.skipTest("programs hold the simulator themselves")
+        for path in (self.program, libraries / simulate.RUNTIME):
+            (self.folder / path.parent.name).mkdir()
+            shutil.copy(str(path), str(self.folder / path.parent.name))
+        moved = self.folder / "bin" / self.NAME
+        recording = self.folder / "recording"
+        asked = {"BW_SIM_CHECKS": "races", "BW_SIM_EVENTS": str(recording),
+                 "BW_SIM_RECORDING": str(recording), "BW_SIM_STATISTICS": str(recording),
+                 "BW_SIM_EXPLORE": "1000"}
+        # A check that can't be had is an error, and a plain run asks for none.
+        for name, value in asked.items():
+            result = self.run_program(moved, **{name: value})
+            self.assertEqual(result.returncode, os.EX_USAGE, result.stdout)
+            self.assertRegex(" ".join(result.stdout.split()),
+                             rf"BW-S01: {name}\S* needs the library {build.OBSERVERS_LIBRARY}, which "
+                             r"can't be loaded: .* fix: .* --target simulator_observers")
+            self.assertNotIn("verified", result.stdout)
+            self.assertFalse(recording.exists())
+        result = self.run_program(moved, BW_SIM_CHECKS="contract", BW_SIM_EVENTS="")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        # A library of that name is not enough.
+        found = self.folder / "lib" / build.OBSERVERS_LIBRARY
+        shutil.copy(str(libraries / simulate.DRIVER), str(found))
+        result = self.run_program(moved, BW_SIM_CHECKS="races")
+        self.assertEqual(result.returncode, os.EX_USAGE, result.stdout)
+        self.assertIn("bw_add_requested_observers", result.stdout)
+        shutil.copy(str(libraries / build.OBSERVERS_LIBRARY), str(found))
+        for name, value in asked.items():
+            result = self.run_program(moved, **{name: value})
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertIn("verified", result.stdout)
+            self.assertEqual(recording.exists(), value == str(recording), name)
+            if recording.exists():
+                recording.unlink()
+
     def test_what_is_remembered_of_a_run_ends_with_a_change_of_the_simulator(self):
         program = build.program(self.folder, build.SIM, "program")
         library = build.libraries(self.folder, build.SIM) / simulate.RUNTIME
@@ -165,7 +203,10 @@ class Linked(unittest.TestCase):
         before = runs._stamp(self.folder, run, 1)
         self.assertEqual(runs._stamp(self.folder, run, 1), before)
         library.write_bytes(b"another one")
-        self.assertNotEqual(runs._stamp(self.folder, run, 1), before)
+        after = runs._stamp(self.folder, run, 1)
+        self.assertNotEqual(after, before)
+        library.with_name(build.OBSERVERS_LIBRARY).write_bytes(b"one that follows later")
+        self.assertNotEqual(runs._stamp(self.folder, run, 1), after)
 
     def loaded(self, program):
         """The simulator's library as the loader finds it."""

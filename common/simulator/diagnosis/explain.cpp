@@ -6,7 +6,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/diagnosis/deadlock.hpp"
-#include "common/simulator/diagnosis/races/watch.hpp"
+#include "common/simulator/diagnosis/race_port.hpp"
 
 namespace bw::sim {
 namespace {
@@ -21,10 +21,7 @@ class Watch final : public LaunchObserver {
 
 }  // namespace
 
-void watch(Device& device) {
-  device.observe(std::make_unique<Watch>());
-  device.observe(std::make_unique<races::RaceWatch>(device.memory()));
-}
+void watch(Device& device) { device.observe(std::make_unique<Watch>()); }
 
 LaunchResult explained(LaunchResult result) {
   if (!is_stuck(result.status)) return result;
@@ -41,8 +38,8 @@ LaunchResult explained(LaunchResult result) {
     }
   };
   Report report = report_of();
-  if (const races::RaceWatch* const watch = races::watch_of(result.stuck->device()))
-    races::add_races(watch->findings(), report);
+  if (const races::RacePort* const races = races::port_of(result.stuck->device()))
+    races->add_races_to(report);
   throw SimulationError(std::move(report));
 }
 

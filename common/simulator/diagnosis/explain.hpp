@@ -7,8 +7,7 @@
 namespace bw::sim {
 
 /// Lets the reports about a device's launches tell who did what, unless its settings say
-/// Checks::off, and has races found where they say Checks::races. To be called once, before the
-/// first launch.
+/// Checks::off. To be called once, before the first launch.
 void watch(Device& device);
 
 /// The result of a launch that has finished. Throws SimulationError{deadlock or livelock} with the

@@ -13,9 +13,9 @@
 namespace bw::sim {
 namespace {
 
-class Reader final : public Observer {
+class ReadChecker final : public Observer {
  public:
-  Reader(Cluster& cluster, WrittenBytes& bytes) : cluster_(cluster), bytes_(bytes) {}
+  ReadChecker(Cluster& cluster, WrittenBytes& bytes) : cluster_(cluster), bytes_(bytes) {}
 
   [[nodiscard]] EventKinds wants() const override {
     return event_kinds(EventKind::access, EventKind::copy, EventKind::footprint);
@@ -86,7 +86,7 @@ class Reader final : public Observer {
 }  // namespace
 
 std::unique_ptr<Observer> UnwrittenMemory::observe(Cluster& cluster) {
-  return std::make_unique<Reader>(cluster, bytes_);
+  return std::make_unique<ReadChecker>(cluster, bytes_);
 }
 
 }  // namespace bw::sim

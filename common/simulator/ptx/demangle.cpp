@@ -26,8 +26,7 @@ std::string without_internal_namespaces(std::string name) {
 /// The name of a constructor that a class inherits (CI1, CI2), after the class that it constructs,
 /// as LLVM's library writes it; GNU's names it after the class that declares it.
 std::string with_own_constructor(std::string name, std::string_view symbol) {
-  const auto contains = [&](std::string_view text) { return symbol.find(text) != symbol.npos; };
-  if (!contains("CI1N") && !contains("CI1S") && !contains("CI2N") && !contains("CI2S")) return name;
+  if (symbol.find("CI1") == symbol.npos && symbol.find("CI2") == symbol.npos) return name;
   size_t scopes[2] = {std::string::npos, std::string::npos};  // the last two "::" of the function
   size_t end = 0;
   for (int depth = 0; end < name.size(); ++end) {
@@ -39,6 +38,14 @@ std::string with_own_constructor(std::string name, std::string_view symbol) {
     scopes[1] = end;
   }
   if (scopes[1] == std::string::npos) return name;
+  // The other class: nested, a substitution, or the name that GNU's library gives the constructor.
+  const std::string given = name.substr(scopes[1] + 2, end - scopes[1] - 2);
+  const std::string plain = std::to_string(given.size()) + given;
+  const auto follows = [&](const std::string& kind) {
+    const auto contains = [&](const std::string& text) { return symbol.find(text) != symbol.npos; };
+    return contains(kind + "N") || contains(kind + "S") || contains(kind + plain);
+  };
+  if (!follows("CI1") && !follows("CI2")) return name;
   const size_t begin = scopes[0] == std::string::npos ? 0 : scopes[0] + 2;
   const std::string own = name.substr(begin, scopes[1] - begin);
   return name.replace(scopes[1] + 2, end - scopes[1] - 2, own.substr(0, own.find('<')));

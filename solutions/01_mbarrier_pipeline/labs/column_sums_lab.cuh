@@ -3,9 +3,8 @@
 /// What the labs of chapter 1 share: the task (columns of a matrix of 12 tiles by 2 bands, summed),
 /// its run on the device, the check against float64, and the line of cycles.
 
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <vector>
 
 #include "common/host/device_buffer.hpp"
@@ -92,9 +91,7 @@ inline ExitStatus run_column_sums_lab(const ColumnSumsLab& lab) {
     sum += value;
     allowed[i % kLabColumns] += lab.value_error * std::fabs(value) + kHalfUlp * std::fabs(sum);
   }
-  const std::vector<uint64_t> spent = cycles.download();
-  std::printf("cycles   %llu\n",
-              static_cast<unsigned long long>(*std::max_element(spent.begin(), spent.end())));
+  print_most_cycles(cycles.download());
   return report(
       compare_elements(
           1, kLabColumns, [&](int64_t i) { return got[i]; }, [&](int64_t i) { return expected[i]; },

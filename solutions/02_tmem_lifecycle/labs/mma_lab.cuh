@@ -5,7 +5,6 @@
 
 #include <cuda.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -153,9 +152,7 @@ inline ExitStatus run_mma_lab(const MmaLab& lab) {
   arguments.d = d.data();
   arguments.cycles = cycles.data();
   run_timed(lab.kernel, {lab.ctas, lab.threads, 0}, arguments);
-  const std::vector<uint64_t> spent = cycles.download();
-  std::printf("cycles   %llu\n",
-              static_cast<unsigned long long>(*std::max_element(spent.begin(), spent.end())));
+  print_most_cycles(cycles.download());
   return verify_lab(a, b, d.download(), lab.k);
 }
 

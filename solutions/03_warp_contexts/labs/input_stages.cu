@@ -5,7 +5,6 @@
 /// New compared with roles in turn: the depth of the input ring is an option, and the accumulators
 /// overlap.
 
-#include <string>
 #include <vector>
 
 #include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
@@ -16,14 +15,14 @@ template <int stages>
 ExitStatus run_with_stages(const LabOptions& options) {
   using Roles = HandWrittenRoles<stages, 2, Release::kAfterTheLoad>;
   const BlockwiseProblem problem =
-      begin_lab(options, "one CTA, " + std::to_string(stages) + " input stages, 2 accumulators");
+      begin_lab(options, "one CTA, ", stages, " input stages, 2 accumulators");
   return run_lab(problem, role_kernel<Roles>(), /*ctas=*/1);
 }
 
 }  // namespace bw
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> names = {"1", "2", "3", "4", "5", "6"};
+  const std::vector<const char*> names = {"1", "2", "3", "4", "5", "6"};
   bw::LabOptions options;
   options.m = bw::Fp8GemmTile::kM;
   options.k = 32 * bw::Fp8GemmTile::kK;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <string>
 
 #include "common/host/dense_gemm.hpp"
 #include "common/host/lab_cycles.hpp"
@@ -26,12 +25,14 @@ struct LabOptions : DenseGemmOptions {
   int64_t tiles() const { return fp8_gemm_tiles(m, n); }
 };
 
-/// Checks the options and the device, and prints the first lines; `choices`: what the lab runs.
-inline BlockwiseProblem begin_lab(const LabOptions& options, const std::string& choices) {
+/// Checks the options and the device, and prints the first lines; `choices`: what the lab runs,
+/// as parts of a text.
+template <class... Parts>
+BlockwiseProblem begin_lab(const LabOptions& options, const Parts&... choices) {
   options.validate();
   require_blackwell();
   print_machine();
-  options.print(std::to_string(options.tiles()) + " tiles, " + choices);
+  options.print(options.tiles(), " tiles, ", choices...);
   return make_per_tensor_problem(options.m, options.n, options.k,
                                  static_cast<uint64_t>(options.seed));
 }

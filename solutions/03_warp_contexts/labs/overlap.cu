@@ -9,7 +9,7 @@
 
 namespace {
 
-const std::vector<std::string> kSteps = {"inputs", "release", "accumulators"};
+const std::vector<const char*> kSteps = {"inputs", "release", "accumulators"};
 constexpr int kInputStages = 4;
 
 using Inputs = bw::HandWrittenRoles<kInputStages, 1, bw::Release::kAfterTheStore>;
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
                    "4 input stages; and an early release of the accumulator; and a second one");
   return bw::run_main(command_line, "lab_03_overlap", argc, argv, [&] {
     const bw::BlockwiseProblem problem =
-        bw::begin_lab(options, "one CTA, up to the step " + kSteps[step]);
+        bw::begin_lab(options, "one CTA, up to the step ", kSteps[step]);
     return bw::run_lab(problem, kKernels[step], /*ctas=*/1);
   });
 }

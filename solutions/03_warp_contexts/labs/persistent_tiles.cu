@@ -6,14 +6,13 @@
 /// CTA (barriers, tensor memory, an empty ring) is paid once, and the epilogue of one tile overlaps
 /// the loads and the MMAs of the CTA's next.
 
-#include <algorithm>
-
+#include "common/device/min_max.cuh"
 #include "common/host/device_attribute.hpp"
 #include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
 
 namespace {
 
-const std::vector<std::string> kGrids = {"tiles", "sms"};
+const std::vector<const char*> kGrids = {"tiles", "sms"};
 constexpr int kCtaPerTile = 0, kCtaPerSm = 1;
 
 }  // namespace
@@ -30,8 +29,8 @@ int main(int argc, char** argv) {
   command_line.add("grid", grid, kGrids, "CTAs: as many as tiles, or at most as many as SMs");
   return bw::run_main(command_line, "lab_03_persistent_tiles", argc, argv, [&] {
     const int64_t sms = bw::device_attribute(cudaDevAttrMultiProcessorCount);
-    const int64_t ctas = grid == kCtaPerTile ? options.tiles() : std::min(sms, options.tiles());
-    const bw::BlockwiseProblem problem = bw::begin_lab(options, std::to_string(ctas) + " CTAs");
+    const int64_t ctas = grid == kCtaPerTile ? options.tiles() : bw::min_of(sms, options.tiles());
+    const bw::BlockwiseProblem problem = bw::begin_lab(options, ctas, " CTAs");
     return bw::run_lab(problem, bw::role_kernel<Roles>(), ctas);
   });
 }

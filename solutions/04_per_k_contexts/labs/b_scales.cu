@@ -5,8 +5,7 @@
 ///
 /// New compared with the A-scales: two scales a K block, chosen by column.
 
-#include <algorithm>
-
+#include "common/device/min_max.cuh"
 #include "solutions/04_per_k_contexts/labs/lab_roles.cuh"
 
 namespace bw {
@@ -43,7 +42,7 @@ constexpr BlockwiseTileKernel b_scales_kernel() {
 /// Prints which B-scales the columns of each tile have.
 inline void print_tiles(int64_t n) {
   for (int64_t column = 0; column < n; column += kTileColumns) {
-    const int64_t end = std::min<int64_t>(column + kTileColumns, n);
+    const int64_t end = min_of<int64_t>(column + kTileColumns, n);
     const int64_t first = column / kScaleBlock, last = (end - 1) / kScaleBlock;
     std::printf("tile     columns %lld to %lld: scale %lld", static_cast<long long>(column),
                 static_cast<long long>(end - 1), static_cast<long long>(first));

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
       {bw::release_kernel<OneAccumulator, false>(), bw::release_kernel<OneAccumulator, true>()},
       {bw::release_kernel<FourAccumulators, false>(),
        bw::release_kernel<FourAccumulators, true>()}};
-  const std::vector<std::string> kReleases = {"late", "early"}, kAccumulators = {"1", "4"};
+  const std::vector<const char*> kReleases = {"late", "early"}, kAccumulators = {"1", "4"};
   int release = 1, accumulators = 1;  // indices
   bw::LabOptions options;
   bw::CommandLine command_line("Late or early release of the A-scales and of the accumulator.");
@@ -51,8 +51,8 @@ int main(int argc, char** argv) {
   command_line.add("release", release, kReleases, "after the arithmetic, or before it");
   command_line.add("accumulators", accumulators, kAccumulators, "stages of the accumulator ring");
   return bw::run_main(command_line, "lab_04_early_release", argc, argv, [&] {
-    return bw::run_lab(bw::begin_lab(options, kReleases[release] + " release, accumulators " +
-                                                  kAccumulators[accumulators]),
+    return bw::run_lab(bw::begin_lab(options, kReleases[release], " release, accumulators ",
+                                     kAccumulators[accumulators]),
                        kKernels[accumulators][release]);
   });
 }

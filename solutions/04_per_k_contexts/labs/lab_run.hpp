@@ -4,7 +4,7 @@
 /// cycles.
 
 #include <cstdint>
-#include <string>
+#include <cstdio>
 
 #include "common/host/dense_gemm.hpp"
 #include "common/host/lab_cycles.hpp"
@@ -22,12 +22,14 @@ struct LabOptions : DenseGemmOptions {
   }
 };
 
-/// Checks the options and the device, and prints the first lines; `choices`: what the lab runs.
-inline BlockwiseProblem begin_lab(const LabOptions& options, const std::string& choices) {
+/// Checks the options and the device, and prints the first lines; `choices`: what the lab runs,
+/// as parts of a text.
+template <class... Parts>
+BlockwiseProblem begin_lab(const LabOptions& options, const Parts&... choices) {
   options.validate();
   require_blackwell();
   print_machine();
-  options.print(choices);
+  options.print(choices...);
   return make_blockwise_problem(options.m, options.n, options.k, /*beta=*/0.0f,
                                 static_cast<uint64_t>(options.seed), Fill::kNormal);
 }
@@ -38,11 +40,11 @@ inline Comparison compare_lab(const BlockwiseProblem& problem, const DenseGemmRu
 }
 
 /// Prints how a variant that is expected to be wrong fares; it's an error if it is right.
-inline void show_wrong(const std::string& variant, const Comparison& comparison) {
+inline void show_wrong(const char* variant, const Comparison& comparison) {
   require(!comparison.verified(), "The variant '", variant,
           "' has verified, though this lab shows that it is wrong: give a longer --k or larger"
           " sizes.");
-  std::printf("wrong    %s: %lld of %lld elements, relative rms %.3g\n", variant.c_str(),
+  std::printf("wrong    %s: %lld of %lld elements, relative rms %.3g\n", variant,
               static_cast<long long>(comparison.bad_elements),
               static_cast<long long>(comparison.elements), comparison.relative_rms_error);
 }

@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "common/host/ceil_div.hpp"

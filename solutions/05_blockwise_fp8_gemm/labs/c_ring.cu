@@ -5,7 +5,6 @@
 /// New: EpiLoadPipeline, chapter 1's ring with its roles fixed, and the fence of its consumer, who
 /// reads by ordinary loads what TMA will overwrite.
 
-#include <string>
 #include <vector>
 
 #include "solutions/05_blockwise_fp8_gemm/labs/c_problem.hpp"
@@ -63,7 +62,7 @@ ExitStatus run(const COptions& options) {
 }  // namespace bw::lab
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> stages_names = {"1", "2", "4"};
+  const std::vector<const char*> stages_names = {"1", "2", "4"};
   bw::lab::COptions options;
   int stages = 1;
   bw::CommandLine command_line("D = beta * C through a ring of C slices, verified exactly.");

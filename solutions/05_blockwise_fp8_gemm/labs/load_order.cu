@@ -7,7 +7,6 @@
 /// C's warp lets the operands of a tile go first. With `--phases 1 --k 64` the load warp announces
 /// the next tile before C's warp has seen the last announcement: one barrier can't hold both.
 
-#include <string>
 #include <vector>
 
 #include "solutions/05_blockwise_fp8_gemm/labs/c_problem.hpp"
@@ -121,7 +120,7 @@ ExitStatus run(const LoadOrderOptions& options) {
 }  // namespace bw::lab
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> phases_names = {"1", "2", "3"};
+  const std::vector<const char*> phases_names = {"1", "2", "3"};
   bw::lab::LoadOrderOptions options;
   int phases = 2;
   bw::CommandLine command_line("D = beta * C + sums of A's rows, by two loading warps, verified.");

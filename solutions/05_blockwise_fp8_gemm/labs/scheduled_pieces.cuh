@@ -5,7 +5,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "common/device/elect.cuh"
 #include "common/device/fence.cuh"
 #include "common/device/host_device.cuh"
+#include "common/device/min_max.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/host/comparison.hpp"
 #include "common/host/cuda_check.hpp"
@@ -123,19 +123,21 @@ inline void print_rounds(const PieceOptions& options, const std::vector<uint32_t
                          bool show) {
   const auto m = static_cast<size_t>(options.m), n = static_cast<size_t>(options.n);
   constexpr uint32_t kFirstRounds = 2;
-  const uint32_t all = 1 + *std::max_element(rounds.begin(), rounds.end());
-  for (uint32_t round = 0; round < (show ? all : std::min(all, kFirstRounds)); ++round) {
+  uint32_t all = 0;
+  for (const uint32_t round : rounds) all = max_of(all, round + 1);
+  for (uint32_t round = 0; round < (show ? all : min_of(all, kFirstRounds)); ++round) {
     std::vector<bool> row(m), column(n);
-    int64_t pieces = 0;
+    int64_t pieces = 0, rows = 0, columns = 0;
     for (size_t i = 0; i < rounds.size(); ++i) {
       if (rounds[i] != round) continue;
+      if (!row[i % m]) ++rows;
+      if (!column[i / m]) ++columns;
       row[i % m] = column[i / m] = true;
       ++pieces;
     }
     std::printf("round    %u: %lld pieces in %lld rows and %lld columns\n", round,
-                static_cast<long long>(pieces),
-                static_cast<long long>(std::count(row.begin(), row.end(), true)),
-                static_cast<long long>(std::count(column.begin(), column.end(), true)));
+                static_cast<long long>(pieces), static_cast<long long>(rows),
+                static_cast<long long>(columns));
   }
   for (size_t i = 0; show && i < m; ++i) {
     std::printf("        ");
@@ -182,12 +184,17 @@ ExitStatus run_pieces(const PieceOptions& options, dim3 grid) {
     if (taker[i] < ctas) load[taker[i]] += weight;
     total += weight;
   }
-  const auto busy = std::count_if(load.begin(), load.end(), [](uint64_t l) { return l > 0; });
+  int64_t busy = 0;
+  uint64_t most = 0;
+  for (const uint64_t weights : load) {
+    if (weights > 0) ++busy;
+    most = max_of(most, weights);
+  }
   print_rounds(options, rounds.download(), options.show);
   std::printf("work     %llu weights on %lld CTAs: %.2f on average, %llu at most\n",
               static_cast<unsigned long long>(total), static_cast<long long>(busy),
-              static_cast<double>(total) / static_cast<double>(std::max<int64_t>(busy, 1)),
-              static_cast<unsigned long long>(*std::max_element(load.begin(), load.end())));
+              static_cast<double>(total) / static_cast<double>(max_of<int64_t>(busy, 1)),
+              static_cast<unsigned long long>(most));
   print_cycles(milliseconds);
   const std::vector<uint32_t> seen = visits.download();
   return print_verdict(compare_elements(

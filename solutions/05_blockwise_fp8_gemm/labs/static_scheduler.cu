@@ -5,6 +5,7 @@
 /// New compared with multicast: a role that moves no data, messages as the payload of a ring, and
 /// the order of the raster: how many rows and columns of pieces a round works on.
 
+#include "common/device/min_max.cuh"
 #include "solutions/05_blockwise_fp8_gemm/labs/scheduled_pieces.cuh"
 #include "solutions/05_blockwise_fp8_gemm/static_tile_scheduler.cuh"
 
@@ -21,6 +22,6 @@ int main(int argc, char** argv) {
     const auto multiprocessors =
         static_cast<uint32_t>(bw::device_attribute(cudaDevAttrMultiProcessorCount));
     const auto pieces = static_cast<uint32_t>(options.m * options.n);
-    return bw::lab::run_pieces<Scheduler>(options, std::min(pieces, multiprocessors));
+    return bw::lab::run_pieces<Scheduler>(options, bw::min_of(pieces, multiprocessors));
   });
 }

@@ -6,7 +6,6 @@
 /// group after it, and a wait before a buffer is filled again. With one buffer the threads wait for
 /// every store; with two they fill one while TMA reads the other.
 
-#include <string>
 #include <vector>
 
 #include "common/device/tma_store.cuh"
@@ -81,7 +80,7 @@ ExitStatus run(const COptions& options) {
 }  // namespace bw::lab
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> buffer_names = {"1", "2", "3"};
+  const std::vector<const char*> buffer_names = {"1", "2", "3"};
   bw::lab::COptions options;
   int buffers = 1;
   bw::CommandLine command_line("D = beta * C, stored by TMA, verified exactly.");

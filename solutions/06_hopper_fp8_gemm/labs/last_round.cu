@@ -4,11 +4,11 @@
 /// that it runs anywhere. What the schedule says is printed with `--show` only: exercise 6.6
 /// asks for it.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
 
+#include "common/device/min_max.cuh"
 #include "common/host/comparison.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/lab_cycles.hpp"
@@ -45,7 +45,7 @@ __global__ void last_round_kernel(LastRoundArguments args) {
 /// Prints the parts of the last round's first pieces, as the device has marked them.
 void print_parts(const StreamKSchedule& schedule, const std::vector<uint32_t>& by) {
   constexpr uint32_t kShown = 4;
-  for (uint32_t i = 0; i < std::min(schedule.split, kShown); ++i) {
+  for (uint32_t i = 0; i < min_of(schedule.split, kShown); ++i) {
     const uint32_t piece = schedule.whole + i;
     std::printf("piece    %u:", piece);
     const uint32_t* row = by.data() + piece * schedule.k_blocks;

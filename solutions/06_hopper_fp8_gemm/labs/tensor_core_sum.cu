@@ -3,7 +3,6 @@
 /// thread adds up one case in one or two steps of 32 products; nothing is multiplied by wgmma, so
 /// that it runs anywhere.
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -72,7 +71,7 @@ ExitStatus run() {
           a[place] = to_fp8_e4m3(p.a);
           b[place] = to_fp8_e4m3(p.b);
           exact[i] += double{p.a} * p.b;
-          largest[i] = std::max(largest[i], std::fabs(double{p.a} * p.b));
+          largest[i] = std::fmax(largest[i], std::fabs(double{p.a} * p.b));
         }
       }
     }

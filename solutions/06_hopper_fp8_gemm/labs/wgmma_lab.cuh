@@ -9,7 +9,6 @@
 
 #include <cuda.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -226,14 +225,12 @@ inline ExitStatus run_wgmma_lab(const WgmmaLab& lab) {
   WgmmaLabArguments arguments{};
   arguments.a_map = operand_map("A", a.data(), uint64_t{lab.groups} * kGroupRows, kGroupRows);
   arguments.b_map = operand_map("B", b.data(), kLabColumns, kLabColumns);
-  std::copy(std::begin(problem.scales), std::end(problem.scales), arguments.scales);
+  std::memcpy(arguments.scales, problem.scales, sizeof(arguments.scales));
   arguments.c = c.data();
   arguments.d = d.data();
   arguments.cycles = cycles.data();
   run_timed(lab.kernel, {1, lab.groups * kWarpgroupThreads, lab.shared_bytes}, arguments);
-  const std::vector<uint64_t> spent = cycles.download();
-  std::printf("cycles   %llu\n",
-              static_cast<unsigned long long>(*std::max_element(spent.begin(), spent.end())));
+  print_most_cycles(cycles.download());
   const std::vector<float> found = d.download();
   return report(compare_elements(
                     static_cast<int64_t>(found.size() / kLabColumns), kLabColumns,

@@ -3,7 +3,6 @@
 /// and scales as the next GEMM takes them: the second kernel multiplies the first one's D without
 /// any other kernel in between.
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -50,7 +49,7 @@ void make_special_rows(BlockScaledMatrix& a) {
   constexpr uint8_t kOneInE4m3 = 0x38, kOneInE2m1 = 2, kOneInUe8m0 = 127, kSmallInUe8m0 = 67;
   const bool is_e4m3 = element_bits(a.format) == 8;
   const auto fill_row = [](auto& matrix, int64_t row, int64_t width, uint8_t value) {
-    std::fill_n(matrix.begin() + row * width, width, value);
+    for (int64_t i = 0; i < width; ++i) matrix[row * width + i] = value;
   };
   for (int64_t row = 0; row <= kRows; ++row) {
     fill_row(a.values, row, a.row_bytes(), 0);
@@ -89,7 +88,7 @@ Comparison compare_with_smallest(const std::vector<float>& d, const BlockScaledM
       [&](int64_t i) {
         float largest = 0;
         for (int64_t j = 0; j < width; ++j)
-          largest = std::max(largest, std::fabs(d[i * width + j]));
+          largest = std::fmax(largest, std::fabs(d[i * width + j]));
         return to_float(to_ue8m0_up(largest / kFp8E4m3Max));
       },
       [](int64_t) { return 0.0; });

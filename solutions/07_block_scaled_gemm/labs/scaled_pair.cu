@@ -3,7 +3,6 @@
 /// not: each CTA's tensor memory needs those of all columns. Each CTA loads them all (--sfb all),
 /// or half of them for both (--sfb multicast); one lane of the leader copies in both.
 
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -196,9 +195,7 @@ class PairLab {
     std::printf("stage    A %d, B %d, SFA %d, SFB %d bytes in each CTA; SFB read from L2: %d\n",
                 kLabTile * kBlockScaledRowBytes, kLabTile * kBlockScaledRowBytes, kScaleAtomBytes,
                 kPair * kScaleAtomBytes, scale_bytes_read);
-    const std::vector<uint64_t> cycles = cycles_.download();
-    std::printf("cycles   %llu\n",
-                static_cast<unsigned long long>(*std::max_element(cycles.begin(), cycles.end())));
+    print_most_cycles(cycles_.download());
     return report(right, "D");
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/host/error.hpp"
 #include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
 #include "tests/gpu_reference/tensor_core_model.hpp"
 

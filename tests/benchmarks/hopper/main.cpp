@@ -20,22 +20,22 @@
 namespace {
 
 struct BenchOptions {
-  std::string shapes = "standard";
+  const char* shapes = "standard";
   double residual = 0;
-  std::string config = "auto";
+  const char* config = "auto";
   int64_t repeats = 30;
   int64_t seed = 1;
   int parts = 0;   ///< index into kParts
   int timing = 2;  ///< index into kTimings
-  std::string output_dir = "hopper_bench";
-  std::string peer;  ///< path of a table; empty: none
+  const char* output_dir = "hopper_bench";
+  const char* peer = "";  ///< path of a table; empty: none
 
   bool measures_floor() const { return parts == 0 || parts == 1; }
   bool compares() const { return parts == 0 || parts == 2; }
   bool measures_grid() const { return parts == 3; }
 };
-const std::vector<std::string> kParts = {"all", "floor", "comparison", "grid"};
-const std::vector<std::string> kTimings = {"single", "queued", "both"};
+const std::vector<const char*> kParts = {"all", "floor", "comparison", "grid"};
+const std::vector<const char*> kTimings = {"single", "queued", "both"};
 static_assert(static_cast<int>(bw::Timing::kSingle) == 0 &&
                   static_cast<int>(bw::Timing::kQueued) == 1 &&
                   static_cast<int>(bw::Timing::kBoth) == 2,
@@ -89,8 +89,9 @@ void validate(const BenchOptions& options) {
               options.repeats, "; give 1 to 10000.");
   bw::require(std::isfinite(static_cast<float>(options.residual)), "--residual ", options.residual,
               " is not an fp32 number.");
-  if (options.config != "auto" && options.config != "all") {
-    static_cast<void>(bw::hopper::find_gemm_choice(options.config));
+  const std::string config = options.config;
+  if (config != "auto" && config != "all") {
+    static_cast<void>(bw::hopper::find_gemm_choice(config));
   }
 }
 
@@ -122,7 +123,7 @@ bw::ExitStatus run_bench(const BenchOptions& options) {
   validate(options);
   const std::vector<bw::Shape> shapes = bw::parse_shapes(options.shapes);
   std::optional<bw::PeerTimes> peer;
-  if (!options.peer.empty()) {
+  if (*options.peer != '\0') {
     bw::require(options.measures_grid(), "--peer is for --parts grid; leave it out here.");
     peer.emplace(bw::CsvTable::read(options.peer));
   }
@@ -141,8 +142,9 @@ bw::ExitStatus run_bench(const BenchOptions& options) {
   contest.seed = static_cast<uint64_t>(options.seed);
   contest.timing = static_cast<bw::Timing>(options.timing);
   if (options.measures_grid()) {
-    return run_grid(options.shapes == "standard" ? bw::standard_grid() : bw::grid_of(shapes),
-                    contest, folder, peer);
+    return run_grid(
+        std::string(options.shapes) == "standard" ? bw::standard_grid() : bw::grid_of(shapes),
+        contest, folder, peer);
   }
 
   bw::Floor floor{};

@@ -94,22 +94,20 @@ double compare(const Case& shape, bool every) {
   const std::vector<Measured> all = measure(shape, kBeta);
   const bw::GemmKernel& chosen =
       bw::choose_gemm_kernel(shape.m, shape.n, shape.k, bw::OutputType::kBf16, multiprocessors);
-  const auto of_chosen = std::find_if(all.begin(), all.end(), [&](const Measured& measured) {
-    return measured.kernel->name == chosen.name;
-  });
+  const auto of_chosen = std::find_if(
+      all.begin(), all.end(), [&](const Measured& measured) { return measured.kernel == &chosen; });
   const double ratio =
       static_cast<double>(of_chosen->cycles) / static_cast<double>(all.front().cycles);
   const std::string name =
       std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
   std::printf("%-16s %4d  %-26s %8llu  %-26s %8llu  %5.2f\n", name.c_str(), multiprocessors,
-              chosen.name.c_str(), static_cast<unsigned long long>(of_chosen->cycles),
-              all.front().kernel->name.c_str(), static_cast<unsigned long long>(all.front().cycles),
-              ratio);
+              chosen.name, static_cast<unsigned long long>(of_chosen->cycles),
+              all.front().kernel->name, static_cast<unsigned long long>(all.front().cycles), ratio);
   for (const Measured& measured : all) {
     if (!every) break;
     const int64_t modelled =
         bw::modelled_cycles(*measured.kernel, shape.m, shape.n, shape.k, multiprocessors);
-    std::printf("    %-26s %8llu  (model %lld)\n", measured.kernel->name.c_str(),
+    std::printf("    %-26s %8llu  (model %lld)\n", measured.kernel->name,
                 static_cast<unsigned long long>(measured.cycles), static_cast<long long>(modelled));
   }
   std::fflush(stdout);
@@ -170,7 +168,7 @@ void print_rates(const Case& shape) {
   for (const Measured& measured : measure(shape, /*beta=*/0)) {
     const double seconds = static_cast<double>(measured.cycles) / bw::device_clock_hz();
     const double rate = bw::gemm_flops(shape.m, shape.n, shape.k) / seconds / kTera;
-    std::printf("%-26s %9.0f %9llu %9.0f %8.0f%%", measured.kernel->name.c_str(),
+    std::printf("%-26s %9.0f %9llu %9.0f %8.0f%%", measured.kernel->name,
                 flops_per_byte(measured.kernel->traits),
                 static_cast<unsigned long long>(measured.cycles), rate,
                 100 * rate / roofs.of(measured.kernel->traits));
@@ -184,7 +182,7 @@ void print_rates(const Case& shape) {
   }
   const bw::GemmKernel& chosen = bw::choose_gemm_kernel(
       shape.m, shape.n, shape.k, bw::OutputType::kBf16, static_cast<int>(shape.multiprocessors));
-  std::printf("the program takes %s\n", chosen.name.c_str());
+  std::printf("the program takes %s\n", chosen.name);
 }
 
 struct Options {

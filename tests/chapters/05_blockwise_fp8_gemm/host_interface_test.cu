@@ -21,6 +21,7 @@
 #include "common/host/blockwise_reference.hpp"
 #include "common/host/ceil_div.hpp"
 #include "common/host/comparison.hpp"
+#include "common/host/error.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cost_model.hpp"

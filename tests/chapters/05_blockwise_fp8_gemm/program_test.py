@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-from program_testing import BAD_INPUT, GemmTest, field, main
+from program_testing import BAD_INPUT, WITHOUT_TIMES, GemmTest, field, main
 
 SHAPES = [(128, 128, 128), (256, 512, 1024), (1000, 576, 320), (64, 2112, 7168), (512, 4096, 1024)]
 SCHEDULE_SEEDS = range(10)
@@ -101,6 +101,8 @@ class Configurations(ConfigurationTest):
     """Every configuration, by name. Each takes every second case, and neighbours in the list, most of
     which differ in one trait, take turns: a trait that breaks a kind of case breaks one of them. The
     slow tests take every pair."""
+
+    settings = WITHOUT_TIMES
 
     def test_names_cover_the_supported_classes(self):
         names = configurations(self.program)

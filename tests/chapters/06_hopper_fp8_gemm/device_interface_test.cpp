@@ -77,7 +77,7 @@ TEST_F(Interface, OutputMayReplaceTheResidual) {
       make_blockwise_problem(size.m, size.n, size.k, 1.0f, /*seed=*/6, Fill::kNormal);
   const DeviceProblem on_device(problem);
   const DeviceReference reference = float64_reference(on_device.arguments());
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/0, [&](const hopper::GemmKernel& kernel) {
     DeviceBuffer<Bf16> c_and_d(problem.c);
     BlockwiseFp8GemmArguments arguments = on_device.arguments();
     arguments.c = c_and_d.data();
@@ -92,7 +92,7 @@ TEST_F(Interface, LaunchesOfAStreamSeeEachOthersResults) {
   const Size size = by_device<Size>({1000, 1160, 2048}, {130, 136, 272});
   const BlockwiseProblem problem =
       make_blockwise_problem(size.m, size.n, size.k, 1.0f, /*seed=*/7, Fill::kNormal);
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/1, [&](const hopper::GemmKernel& kernel) {
     const DeviceProblem first(problem), second(problem);
     BlockwiseFp8GemmArguments chained = second.arguments();
     chained.c = static_cast<const Bf16*>(first.arguments().d);
@@ -110,7 +110,7 @@ TEST_F(Interface, RepeatedRunsAreBitIdentical) {
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, 0.5f, /*seed=*/8, Fill::kNormal);
     DeviceProblem on_device(problem);
-    for_every_config([&](const hopper::GemmKernel& kernel) {
+    for_configs_in_turn(/*turn=*/2, [&](const hopper::GemmKernel& kernel) {
       const std::vector<Bf16> first = run_once(on_device, kernel);
       for (int run = 1; run < runs; ++run) {
         ASSERT_TRUE(same_bits(run_once(on_device, kernel), first))
@@ -126,7 +126,7 @@ TEST_F(Interface, StreamsDoNotDisturbEachOther) {
   ProblemsInStreams problems(
       by_device<Sizes>({{200, 1000, 1024}, {320, 1136, 1552}, {440, 1272, 2080}, {560, 1408, 2608}},
                        {{40, 72, 272}, {72, 136, 400}, {136, 200, 528}, {200, 264, 656}}));
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/0, [&](const hopper::GemmKernel& kernel) {
     problems.expect_undisturbed(rounds, [&](size_t i, cudaStream_t stream) {
       hopper::blockwise_fp8_gemm(problems.arguments(i), kernel, stream);
     });

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
-#include "common/host/hopper_device.hpp"
 #include "common/host/program.hpp"
 #include "common/host/stream.hpp"
+#include "common/host/why_not_hopper.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
@@ -97,6 +97,20 @@ inline void for_configs_of_case(size_t number_of_case,
                                 const std::function<void(const hopper::GemmKernel&)>& body) {
   for_every_config([&](const hopper::GemmKernel& kernel) {
     if (takes_part(number_of_case, kernel)) body(kernel);
+  });
+}
+
+/// Calls `body` for the configurations whose turn it is, of those that take part: in the simulator
+/// a third of those that divide tiles among clusters and a third of the others. For what plans,
+/// streams and workspaces do alike for every kernel: the tests take different turns, so that each
+/// configuration meets several of them. The slow test takes all.
+inline void for_configs_in_turn(size_t turn,
+                                const std::function<void(const hopper::GemmKernel&)>& body) {
+  constexpr size_t kTurns = 3;
+  size_t place[2] = {};
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    const size_t turn_of_kernel = place[kernel.traits.stream_k]++ % kTurns;
+    if (takes_every_pair() || turn_of_kernel == turn % kTurns) body(kernel);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "common/host/error.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
 namespace bw {
@@ -48,7 +49,7 @@ TEST(LaunchOrder, IsAChoiceWithoutClustersAlone) {
   for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
     const bool is_single = kernel.traits.cluster_size() == 1;
     EXPECT_EQ(names.count(kernel.name), 1u);
-    EXPECT_EQ(names.count(kernel.name + "/gpc"), is_single ? 1u : 0u) << kernel.name;
+    EXPECT_EQ(names.count(std::string(kernel.name) + "/gpc"), is_single ? 1u : 0u) << kernel.name;
     if (is_single) continue;
     EXPECT_THROW(hopper::GemmChoice(kernel, hopper::LaunchOrder::kGpcByGpc), Error);
   }

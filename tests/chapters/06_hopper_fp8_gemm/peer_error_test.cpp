@@ -92,7 +92,7 @@ TEST_F(PeerError, IsNoWorseThanCublasLts) {
       const ModelComparison strict = against_model(d, kStrictAccumulationError);
       expect_no_more(allowed.outside, peer_allowed.outside);
       expect_no_more(strict.outside, peer_strict.outside);
-      print(kernel.name.c_str(), ours, allowed, strict);
+      print(kernel.name, ours, allowed, strict);
     });
   }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "common/host/error.hpp"
 #include "tests/benchmarks/hopper/grid_report.hpp"
 
 namespace bw {

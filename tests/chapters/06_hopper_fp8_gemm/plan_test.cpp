@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/host/device_attribute.hpp"
+#include "common/host/error.hpp"
 #include "common/host/executable_graph.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
@@ -40,7 +41,7 @@ TEST_F(Plan, LaunchesAreBitIdentical) {
         make_blockwise_problem(m, n, k, 0.5f, /*seed=*/8, Fill::kNormal);
     DeviceProblem on_device(problem);
     const DeviceReference reference = float64_reference(on_device.arguments());
-    for_every_config([&](const hopper::GemmKernel& kernel) {
+    for_configs_in_turn(/*turn=*/1, [&](const hopper::GemmKernel& kernel) {
       EXPECT_EQ(splits_tiles(on_device.arguments(), kernel), kernel.traits.stream_k);
       const GemmPlan plan(on_device.arguments(), kernel);
       const std::vector<Bf16> first = launch_once(on_device, plan);
@@ -104,7 +105,7 @@ TEST_F(Plan, Moves) {
   const BlockwiseProblem other_problem = make_blockwise_problem(
       other_size.m, other_size.n, other_size.k, 0, /*seed=*/11, Fill::kNormal);
   DeviceProblem on_device(problem), other(other_problem);
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/2, [&](const hopper::GemmKernel& kernel) {
     const std::vector<Bf16> expected = run_once(on_device, kernel);
     GemmPlan first(on_device.arguments(), kernel);
     GemmPlan moved(std::move(first));
@@ -151,7 +152,7 @@ TEST_F(Plan, SeesWhatHasChangedBetweenLaunches) {
     upload(problem);
     references.push_back(float64_reference(arguments));
   }
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/0, [&](const hopper::GemmKernel& kernel) {
     const GemmPlan plan(arguments, kernel);
     for (int i = 0; i < kProblems; ++i) {
       // D isn't poisoned: it holds the result of the launch before.
@@ -166,7 +167,7 @@ TEST_F(Plan, LaunchesMayBeCapturedIntoAGraph) {
   const BlockwiseProblem problem = split_problem(/*beta=*/0.5f, /*seed=*/12);
   DeviceProblem on_device(problem);
   const Stream stream;
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/1, [&](const hopper::GemmKernel& kernel) {
     EXPECT_EQ(splits_tiles(on_device.arguments(), kernel), kernel.traits.stream_k);
     const GemmPlan plan(on_device.arguments(), kernel);
     const std::vector<Bf16> expected = launch_once(on_device, plan);
@@ -190,7 +191,7 @@ TEST_F(Plan, LaunchesInSeveralStreamsByAsManyThreadsRunOneAfterTheOther) {
   DeviceProblem on_device(problem);
   int device = 0;
   check_cuda(cudaGetDevice(&device), "find the current device");
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/2, [&](const hopper::GemmKernel& kernel) {
     EXPECT_EQ(splits_tiles(on_device.arguments(), kernel), kernel.traits.stream_k);
     const GemmPlan plan(on_device.arguments(), kernel);
     const std::vector<Bf16> expected = launch_once(on_device, plan);
@@ -224,7 +225,7 @@ TEST_F(Plan, OutputMayReplaceTheResidualAgainAndAgain) {
       make_blockwise_problem(size.m, size.n, size.k, 1.0f, /*seed=*/6, Fill::kNormal);
   const DeviceProblem on_device(problem);
   const DeviceReference of_first = float64_reference(on_device.arguments());
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/0, [&](const hopper::GemmKernel& kernel) {
     DeviceBuffer<Bf16> c_and_d(problem.c);
     BlockwiseFp8GemmArguments arguments = on_device.arguments();
     arguments.c = c_and_d.data();
@@ -250,7 +251,7 @@ TEST_F(Plan, PlansInSeveralStreamsDoNotDisturbEachOther) {
     problems.expect_undisturbed(rounds,
                                 [&](size_t i, cudaStream_t stream) { plans[i].launch(stream); });
   };
-  for_every_config([&](const hopper::GemmKernel& kernel) {
+  for_configs_in_turn(/*turn=*/1, [&](const hopper::GemmKernel& kernel) {
     std::vector<GemmPlan> plans;
     for (size_t i = 0; i < problems.count(); ++i) {
       EXPECT_EQ(splits_tiles(problems.arguments(i), kernel), kernel.traits.stream_k);

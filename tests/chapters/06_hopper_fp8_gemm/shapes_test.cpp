@@ -106,8 +106,7 @@ TEST_F(Shapes, EveryElementIsBitForBitWhatTheTensorCoresGive) {
           static_cast<const Bf16*>(on_device.arguments().d), c.n, model, reference);
       EXPECT_EQ(found.different, 0) << found.describe();
       if (found.outside > 0) {
-        std::printf("%s, %s: %s\n", name_of(c).c_str(), kernel.name.c_str(),
-                    found.describe().c_str());
+        std::printf("%s, %s: %s\n", name_of(c).c_str(), kernel.name, found.describe().c_str());
       }
     });
     ++number_of_case;

@@ -52,6 +52,7 @@ class GuardedWorkspace {
 TEST_F(Workspace, IsReadyForTheNextLaunchAndKeepsToItself) {
   const int launches = by_device(10, 3);
   using SomeShapes = std::vector<std::tuple<int64_t, int64_t, int64_t, float>>;
+  size_t number_of_shape = 0;
   for (const auto& [m, n, k, beta] : by_device<SomeShapes>(
            {{300, 520, 7184, 0.5f}, {1000, 1160, 3088, 0.0f}, {2000, 2056, 3600, 0.5f}},
            {{16, 264, 4000, 0.5f}, {16, 328, 3088, 0.0f}})) {
@@ -60,7 +61,7 @@ TEST_F(Workspace, IsReadyForTheNextLaunchAndKeepsToItself) {
         make_blockwise_problem(m, n, k, beta, /*seed=*/30, Fill::kNormal);
     DeviceProblem on_device(problem);
     const DeviceReference reference = float64_reference(on_device.arguments());
-    for_every_config([&](const hopper::GemmKernel& kernel) {
+    for_configs_in_turn(number_of_shape++, [&](const hopper::GemmKernel& kernel) {
       if (!kernel.traits.stream_k) return;
       PreparedGemm prepared = hopper::prepare_gemm(on_device.arguments(), kernel);
       ASSERT_GT(hopper::workspace_bytes(prepared), 0u) << "nothing is split";

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from program_testing import BAD_INPUT, GemmTest, field, main
+from program_testing import BAD_INPUT, WITHOUT_TIMES, GemmTest, field, main
 
 FORMATS = ("mxfp8", "mxfp4", "nvfp4")
 OUTPUTS = ("bf16", "mxfp8", "nvfp4")
@@ -81,6 +81,8 @@ class Positions(ScaledGemmTest):
 class Configurations(ScaledGemmTest):
     """Every configuration, by name, in a format at a time; the slow tests take every pair."""
 
+    settings = WITHOUT_TIMES
+
     def test_names_cover_the_choices(self):
         names = configurations(self.program)
         self.assertEqual(len(names), len(set(names)))
@@ -106,6 +108,8 @@ class Configurations(ScaledGemmTest):
 
 class Output(ScaledGemmTest):
     """D in codes and scales, which the program compares with float64: scales first, then elements."""
+
+    settings = WITHOUT_TIMES
 
     def test_every_configuration(self):
         self.expect_outputs(turns=(0, 1))

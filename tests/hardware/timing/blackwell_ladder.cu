@@ -13,9 +13,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -453,7 +452,7 @@ class Rates {
  public:
   Rates(Results& results, ProductSize size)
       : results_(results), size_(size), c_(size_t{size.side} * size.side) {
-    for (int i = 0; i < kOperands; ++i) operands_.push_back(std::make_unique<Operands>(size));
+    for (int i = 0; i < kOperands; ++i) operands_.emplace_back(size);
   }
 
   [[nodiscard]] ProductSize size() const { return size_; }
@@ -466,7 +465,7 @@ class Rates {
     const Stream stream;
     EventTimer timer;
     for (int i = 0; i <= launches; ++i) {
-      const Operands& own = *operands_[i % kOperands];
+      const Operands& own = operands_[i % kOperands];
       launch(own.a, own.b, c_.data(), stream.get());
       if (i == 0) timer.start(stream.get());
     }
@@ -482,7 +481,7 @@ class Rates {
   Results& results_;
   ProductSize size_;
   DeviceBuffer<__nv_bfloat16> c_;
-  std::vector<std::unique_ptr<Operands>> operands_;
+  std::deque<Operands> operands_;  ///< which don't move
 };
 
 /// Products of random operands, and how far they are from the sums that they should be.

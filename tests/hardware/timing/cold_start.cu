@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,8 +48,9 @@ void run_other_programs() {
 
 /// Of what CTAs have stamped `count` numbers, see least_medians: each from the first stamp of a
 /// warp to the end of a path.
+template <class Launch>
 std::vector<double> cold_paths(size_t ctas, const std::vector<std::pair<uint32_t, uint32_t>>& spans,
-                               const std::function<void(uint32_t*)>& launch) {
+                               const Launch& launch) {
   return least_medians<uint32_t>(
       ctas, kStamps, spans.size(), is_simulated() ? 1 : 9,
       [&](uint32_t* stamps) {

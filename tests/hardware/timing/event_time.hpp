@@ -4,20 +4,20 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "common/host/event_timer.hpp"
 #include "common/host/executable_graph.hpp"
 #include "common/host/program.hpp"
 #include "common/host/stream.hpp"
+#include "tests/hardware/timing/spans.hpp"
 
 namespace bw::timing {
 
 /// The median time of what `enqueue` puts into a stream, captured in a graph and launched on an
 /// idle device, in microseconds.
-inline double graph_microseconds(const std::function<void(cudaStream_t)>& enqueue) {
+template <class Enqueue>
+double graph_microseconds(const Enqueue& enqueue) {
   const int launches = is_simulated() ? 1 : 15;
   const int warm_ups = is_simulated() ? 1 : 3;  // in the simulator the second is as all that follow
   const Stream stream;
@@ -31,9 +31,7 @@ inline double graph_microseconds(const std::function<void(cudaStream_t)>& enqueu
     const double microseconds = timer.stop(stream.get()) * 1e3;
     if (i >= warm_ups) times.push_back(microseconds);
   }
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  return median(times);
 }
 
 }  // namespace bw::timing

@@ -118,8 +118,8 @@ __global__ void loads(Span* spans, const uint32_t* near, const uint32_t* far, ui
 }
 
 /// Cycles of each of `count` spans of a CTA.
-std::vector<double> cycles_of_spans(size_t ctas, size_t count,
-                                    const std::function<void(Span*)>& launch) {
+template <class Launch>
+std::vector<double> cycles_of_spans(size_t ctas, size_t count, const Launch& launch) {
   const int launches = is_simulated() ? 2 : 7;  // the first finds lines on the far side of L2
   return least_medians<Span>(ctas, count, count, launches, launch,
                              [](const Span* spans, size_t number) -> std::optional<double> {

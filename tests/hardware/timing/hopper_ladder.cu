@@ -10,7 +10,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -53,7 +52,7 @@ struct Step {
   static constexpr uint32_t kCluster = cluster;    ///< CTAs above one another that share B's tiles
 
   static constexpr uint32_t kThreads = (consumers + 1) * kWarpgroup;
-  static constexpr uint32_t kBlocks = rows / kMmaRows / std::max(1u, consumers);
+  static constexpr uint32_t kBlocks = rows / kMmaRows / max_of(1u, consumers);
   static constexpr uint32_t kStageBytes = (rows + columns) * kRowBytes;
   static constexpr uint32_t kSharedBytes = stages * kStageBytes + kAlignment;
 };
@@ -126,7 +125,7 @@ __device__ void init_barriers(uint32_t full, uint32_t empty) {
   if (threadIdx.x == 0) {
     for (uint32_t i = 0; i < S::kStages; ++i) {
       ptx::mbarrier_init(full + i * kBarrierBytes, 1);
-      ptx::mbarrier_init(empty + i * kBarrierBytes, S::kCluster * std::max(1u, S::kConsumers));
+      ptx::mbarrier_init(empty + i * kBarrierBytes, S::kCluster * max_of(1u, S::kConsumers));
     }
     ptx::fence_mbarrier_init();
   }
@@ -250,7 +249,7 @@ void add_step(Results& results, const char* name, Operands& operands) {
   const Problem problem{operands.side / S::kRows, operands.side / S::kColumns,
                         2 * operands.side / kRowBytes};
   const uint32_t tiles = problem.rows * problem.columns;
-  const uint32_t ctas = S::kPersistent ? std::min(tiles, sm_count()) : tiles;
+  const uint32_t ctas = S::kPersistent ? min_of(tiles, sm_count()) : tiles;
   const CUtensorMap map_a = operands.a.map(kRowBytes, S::kRows);
   const CUtensorMap map_b = operands.b.map(kRowBytes, S::kColumns / S::kCluster);
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), S::kSharedBytes);

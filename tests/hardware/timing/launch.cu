@@ -2,7 +2,6 @@
 /// Launches: an empty kernel's time, CTAs that follow one another on an SM, and the steps that a
 /// kernel's time makes when its CTAs no longer fit in one wave.
 
-#include <algorithm>
 #include <string>
 
 #include "tests/hardware/timing/clock.cuh"

@@ -22,9 +22,9 @@ namespace bw::timing {
 namespace {
 
 struct Options {
-  std::string groups = "all";
-  std::string write;
-  std::string against;
+  const char* groups = "all";
+  const char* write = "";    ///< empty: nowhere
+  const char* against = "";  ///< empty: nothing is compared
   double within = 0;
   bool list = false;
 };
@@ -97,8 +97,9 @@ ExitStatus run(const Options& options) {
     return kVerified;
   }
   require_device();
+  const bool writes = *options.write != '\0', compares = *options.against != '\0';
   std::map<std::pair<std::string, std::string>, double> recorded;
-  if (!options.against.empty()) {
+  if (compares) {
     const ResultsFile file = read_results(options.against);
     for (const Measurement& row : file.rows) recorded[{row.name, row.parameter}] = row.value;
     std::printf("here      %s\nrecorded  %s\n\n", describe_machine().c_str(), file.machine.c_str());
@@ -112,7 +113,7 @@ ExitStatus run(const Options& options) {
     Results results;
     group.measure(results);
     file.rows.insert(file.rows.end(), results.rows().begin(), results.rows().end());
-    if (options.write.empty() || !options.against.empty()) {
+    if (!writes || compares) {
       const Deviation of_group = compare(group, results.rows(), recorded);
       all = {all.compared + of_group.compared, std::max(all.worst, of_group.worst)};
     } else {
@@ -120,7 +121,7 @@ ExitStatus run(const Options& options) {
     }
     std::fflush(stdout);
   }
-  if (!options.write.empty()) write_results(options.write, file);
+  if (writes) write_results(options.write, file);
   if (options.within == 0) return kVerified;
   require(all.compared > 0, "--within needs recorded numbers of these groups: --against FILE.");
   if (100 * all.worst <= options.within) return kVerified;

@@ -2,7 +2,6 @@
 /// \file
 /// What the timing program measures: one number a row, and the groups that the rows come from.
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 /// full and empty barriers, copies that lanes ask for one by one, loads from shared memory while
 /// copies write it, and registers that move between warpgroups.
 
-#include <functional>
 #include <limits>
 #include <string>
 
@@ -306,7 +305,8 @@ __global__ void async_stores(Span* spans) {
 constexpr uint32_t kDynamicBytes = kSlots * kTileBytes + 16 * 1024;
 
 /// Cycles of one warp alone.
-double cycles_of_warp(size_t warps, size_t warp, const std::function<void(Span*)>& launch) {
+template <class Launch>
+double cycles_of_warp(size_t warps, size_t warp, const Launch& launch) {
   const int launches = is_simulated() ? 1 : 7;
   DeviceBuffer<Span> spans(warps);
   double least = std::numeric_limits<double>::max();
@@ -315,7 +315,7 @@ double cycles_of_warp(size_t warps, size_t warp, const std::function<void(Span*)
     check_cuda(cudaGetLastError(), "launch a measurement");
     check_cuda(cudaDeviceSynchronize(), "finish a measurement");
     const Span span = spans.download()[warp];
-    least = std::min(least, static_cast<double>(span.end - span.begin));
+    least = min_of(least, static_cast<double>(span.end - span.begin));
   }
   return least;
 }

@@ -4,13 +4,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "common/device/min_max.cuh"
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/program.hpp"
@@ -23,30 +22,19 @@ struct Span {
   int64_t end = 0;
 };
 
+/// The number in the middle; of an even count the upper one of the two.
+double median(std::vector<double> numbers);
+
 /// From the first begin to the last end of each CTA's warps; the median of the CTAs' cycles.
-inline double median_cta_cycles(const std::vector<Span>& spans, size_t warps_per_cta) {
-  std::vector<int64_t> cycles;
-  for (size_t first = 0; first < spans.size(); first += warps_per_cta) {
-    int64_t begin = std::numeric_limits<int64_t>::max();
-    int64_t end = std::numeric_limits<int64_t>::min();
-    for (size_t i = first; i < first + warps_per_cta; ++i) {
-      begin = std::min(begin, spans[i].begin);
-      end = std::max(end, spans[i].end);
-    }
-    cycles.push_back(end - begin);
-  }
-  const auto middle = cycles.begin() + static_cast<std::ptrdiff_t>(cycles.size() / 2);
-  std::nth_element(cycles.begin(), middle, cycles.end());
-  return static_cast<double>(*middle);
-}
+double median_cta_cycles(const std::vector<Span>& spans, size_t warps_per_cta);
 
 /// Runs `launch` (which fills `words` words of each CTA) some times. Of each of `count` numbers
 /// that `number_of(words of a CTA, number)` finds: the median of the CTAs that have it, of that the
 /// least of the launches, since what disturbs a measurement makes it longer. The words are 0 before
 /// each.
-template <class Word, class NumberOf>
+template <class Word, class Launch, class NumberOf>
 std::vector<double> least_medians(size_t ctas, size_t words, size_t count, int launches,
-                                  const std::function<void(Word*)>& launch, NumberOf&& number_of) {
+                                  const Launch& launch, NumberOf&& number_of) {
   DeviceBuffer<Word> buffer(ctas * words);
   std::vector<double> least(count, std::numeric_limits<double>::max());
   for (int i = 0; i < launches; ++i) {
@@ -60,10 +48,7 @@ std::vector<double> least_medians(size_t ctas, size_t words, size_t count, int l
       for (size_t cta = 0; cta < ctas; ++cta)
         if (const std::optional<double> one = number_of(all.data() + cta * words, number))
           found.push_back(*one);
-      if (found.empty()) continue;
-      const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
-      std::nth_element(found.begin(), middle, found.end());
-      least[number] = std::min(least[number], *middle);
+      if (!found.empty()) least[number] = min_of(least[number], median(found));
     }
   }
   return least;
@@ -72,8 +57,8 @@ std::vector<double> least_medians(size_t ctas, size_t words, size_t count, int l
 /// Runs `launch` (which fills the spans that it is given) a few times; the least of the medians:
 /// what disturbs a measurement makes it longer. In the simulator the second launch takes as long as
 /// all that follow.
-inline double least_cycles(size_t ctas, size_t warps_per_cta,
-                           const std::function<void(Span*)>& launch) {
+template <class Launch>
+double least_cycles(size_t ctas, size_t warps_per_cta, const Launch& launch) {
   const int launches = is_simulated() ? 2 : 7;
   DeviceBuffer<Span> spans(ctas * warps_per_cta);
   double least = std::numeric_limits<double>::max();
@@ -81,7 +66,7 @@ inline double least_cycles(size_t ctas, size_t warps_per_cta,
     launch(spans.data());
     check_cuda(cudaGetLastError(), "launch a measurement");
     check_cuda(cudaDeviceSynchronize(), "finish a measurement");
-    least = std::min(least, median_cta_cycles(spans.download(), warps_per_cta));
+    least = min_of(least, median_cta_cycles(spans.download(), warps_per_cta));
   }
   return least;
 }

@@ -3,6 +3,7 @@
 /// model is never fitted to them: they say what it is worth.
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 /// Copies in flight: throughput of TMA into shared memory by bytes in flight, by the width of a
 /// box, by the number of SMs that load, from L2 and from HBM, and with multicast.
 
-#include <functional>
 #include <string>
 
 #include "common/device/cluster.cuh"
@@ -145,8 +144,8 @@ struct Load {
 };
 
 /// Bytes a cycle that arrive in the shared memory of one SM.
-double bytes_per_cycle(
-    const ByteMatrix& matrix, const Load& load, const std::function<void()>& prepare = [] {}) {
+template <class Prepare>
+double bytes_per_cycle(const ByteMatrix& matrix, const Load& load, const Prepare& prepare) {
   const CUtensorMap map = matrix.map(load.box_inner_bytes, load.box_rows / load.cluster_ctas);
   RingOptions options{};
   options.slots = load.slots;
@@ -165,6 +164,11 @@ double bytes_per_cycle(
                     map, options);
   });
   return 1.0 * options.box_bytes * load.boxes / cycles;
+}
+
+/// The same of boxes that are where the launch before has left them.
+double bytes_per_cycle(const ByteMatrix& matrix, const Load& load) {
+  return bytes_per_cycle(matrix, load, [] {});
 }
 
 /// Stores of one thread, `groups` of them in flight.

@@ -2,7 +2,6 @@
 /// wgmma m64nNk32 of e4m3: from issue to the end of the wait, and the interval in a long batch, by
 /// N, by the location of A and by the number of warpgroups that multiply.
 
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -195,7 +194,7 @@ void add_beside_loads(Results& results) {
       if (cycles >= least) continue;
       least = cycles;
       rate = static_cast<double>(all[9].end * kBoxBytes) /
-             static_cast<double>(std::max<int64_t>(all[8].end - all[8].begin, 1));
+             static_cast<double>(max_of<int64_t>(all[8].end - all[8].begin, 1));
     }
     const std::string parameter = "n=" + std::to_string(n) + " boxes=" + std::to_string(boxes);
     results.add("wgmma.interval_beside_loads", parameter, "cycles",

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "common/host/error.hpp"
 #include "tests/simulator/global_races/cases.hpp"
 
 int main(int argc, char** argv) {

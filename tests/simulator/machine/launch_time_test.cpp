@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <limits>
 #include <vector>
 
@@ -348,12 +348,12 @@ TEST(LaunchTime, TenThousandClustersTakeNoTime) {
   const std::vector many(10'000, steady(kL2, 10, 40));
   LaunchCapacity capacity = machine(264, 132);
   capacity.turnover = 500;
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of the processor: others may use the cores
   const LaunchTime time = launch_time(many, capacity);
-  const auto taken = std::chrono::steady_clock::now() - begin;
+  const double taken = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   // All of them ask for ten bytes a cycle, the chip has a hundred.
   EXPECT_NEAR(static_cast<double>(time.cycles), 10'000.0 * 40 * kInterval / 10, 0.03 * 2e7);
-  EXPECT_LT(std::chrono::duration<double>(taken).count(), 1.0);  // some 0.03 s on an idle core
+  EXPECT_LT(taken, 1.0);  // some 0.03 s
 }
 
 }  // namespace

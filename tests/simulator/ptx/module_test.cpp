@@ -386,6 +386,10 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
   EXPECT_EQ(readable_name("_ZN2bw5StageILi4EECI1NS_4BaseILi4EEEERi"), "bw::Stage<4>::Stage");
   EXPECT_EQ(readable_name("_ZN2bw12_GLOBAL__N_15StageILi4EECI1NS_4BaseILi4EEEERi"),
             "bw::(anonymous namespace)::Stage<4>::Stage");
+  // As g++ writes them where the class, or the one that declares the constructor, has no scope.
+  EXPECT_EQ(readable_name("_ZN5StageCI1N2bw4BaseEEi"), "Stage::Stage");
+  EXPECT_EQ(readable_name("_ZN4TileCI25PlainEi"), "Tile::Tile");
+  EXPECT_EQ(readable_name("_ZN4Tile8LoadCI15Ei"), "Tile::LoadCI15") << "no constructor";
   // Substitutions that the C++ library counts differently, and so cannot demangle.
   EXPECT_EQ(readable_name("_ZNrK2bw4RoleIS9_E4loadEPc"), "bw::Role::load");
   EXPECT_EQ(readable_name("_ZN2bw4RoleIDTfp_EE4loadEvS9_"), "bw::Role::load");

@@ -95,6 +95,8 @@ TEST(CpAsyncFault, Operands) {
   expect_copy_fault({"out of bounds"}, "  cp.async.ca.shared.global [%r1], [%rd3+16384], 4;\n");
   expect_copy_fault({"out of bounds"}, "  cp.async.ca.shared.global [%r1+16384], [%rd3], 4;\n");
   expect_copy_fault({"mbarrier"}, "  cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];\n");
+  expect_copy_fault({"address 0x100000000 is not in shared memory"},
+                    "  mov.b64 %rd6, 0x100000000;\n  cp.async.mbarrier.arrive.noinc.b64 [%rd6];\n");
   CopyRun run;
   expect_fault(FaultKind::unsupported, {"cp-size 8", "(PTX ISA, \"cp.async\")"},
                [&] { run.run("  cp.async.cg.shared.global [%r1], [%rd3], 8;\n"); });

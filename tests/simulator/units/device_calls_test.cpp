@@ -196,6 +196,38 @@ TEST(DeviceCalls, PrintfPrintsLanesAndClustersInOrder) {
   }
 }
 
+TEST(DeviceCalls, ACallWithoutAResultStoresNone) {
+  // The arguments are the first variable in local memory, and are unchanged afterwards.
+  Runner runner;
+  const auto out = runner.buffer(std::vector<int>{0, 0});
+  const std::string body = R"(
+    .local .align 8 .b8 depot[8];
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<3>;
+    mov.u64 %rd1, depot;
+    st.local.u32 [%rd1], 1234;
+    st.local.u32 [%rd1+4], 5678;
+    cvta.local.u64 %rd1, %rd1;
+    mov.u64 %rd2, format;
+    cvta.global.u64 %rd2, %rd2;
+    call.uni vprintf, (%rd2, %rd1);
+    ld.param.u64 %rd3, [out];
+    ld.local.u32 %r1, [depot];
+    ld.local.u32 %r2, [depot+4];
+    st.global.u32 [%rd3], %r1;
+    st.global.u32 [%rd3+4], %r2;
+    ret;
+)";
+  testing::internal::CaptureStdout();
+  runner.run(entry(".param .u64 out", body,
+                   ".extern .func vprintf (.param .b64 a, .param .b64 b);\n" +
+                       global_string("format", "%d %d")),
+             threads(1), out);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "1234 5678");
+  EXPECT_EQ(out[0], 1234);
+  EXPECT_EQ(out[1], 5678);
+}
+
 TEST(DeviceCalls, PrintfRefusesUnknownConversionsAndBadAddresses) {
   expect_fault(FaultKind::contract, {"%y", "does not exist", "%d"},
                [] { (void)print("%y", Arguments().add(1)); });

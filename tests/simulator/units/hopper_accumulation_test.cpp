@@ -7,6 +7,7 @@
 
 #include "common/host/tensor_core_sum.hpp"
 #include "common/simulator/units/tensor_core/accumulation.hpp"
+#include "common/simulator/units/tensor_core/hopper_fp8_accumulation.hpp"
 #include "common/simulator/units/tensor_core/hopper_sum.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "tests/simulator/harness.hpp"
@@ -14,7 +15,8 @@
 namespace bw::sim::test::hopper_accumulation_test {
 namespace {
 
-constexpr size_t kTiles = kMostJointTiles, kN = 13, kStep = 32, kK = 3 * kStep;
+// One tile more than are summed at once.
+constexpr size_t kTiles = kMostJointTiles + 1, kN = 13, kStep = 32, kK = 3 * kStep;
 
 /// Codes of A and B, and the accumulators before.
 struct Operands {

@@ -81,7 +81,7 @@ void put_scales(std::vector<uint32_t>& memory, uint32_t cta, uint32_t base, uint
 }
 
 double scale_of(uint32_t code, uint32_t type) {
-  if (type == kUe8m0) return std::ldexp(1.0, static_cast<int>(code) - 127);
+  if (type == kUe8m0) return power_of_two(static_cast<int>(code) - 127);
   return value_of_code(kE4m3, code);
 }
 

@@ -152,6 +152,63 @@ TEST(Tcgen05Operands, ProductIsOneChainOfFusedMultiplyAddsWhateverItsWidth) {
   }
 }
 
+/// FP8 codes of either format, without infinities and NaNs.
+std::vector<uint8_t> finite_codes(MmaFormat format, size_t count, std::mt19937& random) {
+  const unsigned numbers = format == MmaFormat::e4m3 ? 0x7f : 0x7c;
+  std::vector<uint8_t> codes(count);
+  for (uint8_t& code : codes) code = static_cast<uint8_t>((random() & 0x80u) | random() % numbers);
+  return codes;
+}
+
+TEST(Tcgen05Operands, ProductOfCodesIsThatChainForEverySum) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  // Where chains start: at sums of products, and where subnormals, zeros or overflow are near.
+  constexpr float kStarts[] = {0,          -0.0f,           1.5f,      -333.25f,
+                               0x1p-102f,  0x1p-110f,       0x1p-133f, -0x1p-149f,
+                               0x1.8p-32f, 0x1.fffffep127f, kNan};
+  std::mt19937 random(3);
+  constexpr MmaFormat kFormats[] = {MmaFormat::e4m3, MmaFormat::e5m2};
+  for (int round = 0; round < 400; ++round) {
+    const MmaFormat a_format = kFormats[random() % 2], b_format = kFormats[random() % 2];
+    const size_t blocks = 1 + random() % 5, n = 1 + random() % 40, k = 1 + random() % 64;
+    std::vector<uint8_t> a = finite_codes(a_format, blocks * k * kRowBlock, random);
+    std::vector<uint8_t> b = finite_codes(b_format, n * k, random);
+    if (round % 8 == 0) a[random() % a.size()] = 0x7f;
+    if (round % 16 == 0) b[random() % b.size()] = 0xff;
+    std::vector<float> a_values(a.size()), b_values(b.size()), d(blocks * n * kRowBlock);
+    decode_elements(a_format, reinterpret_cast<const std::byte*>(a.data()), a_values.data(),
+                    a.size());
+    decode_elements(b_format, reinterpret_cast<const std::byte*>(b.data()), b_values.data(),
+                    b.size());
+    const bool of_one_start = random() % 2 == 0;
+    const float start = kStarts[random() % std::size(kStarts)];
+    for (float& value : d) value = of_one_start ? start : kStarts[random() % 4];
+    const std::vector<float> before = d;
+    std::vector<RowTile> tiles(blocks);
+    for (size_t block = 0; block < blocks; ++block)
+      tiles[block] = {.b_stride = k,
+                      .d = d.data() + block * n * kRowBlock,
+                      .d_stride = kRowBlock,
+                      .n = n,
+                      .k = k,
+                      .accumulate = round % 3 != 0,
+                      .a_codes = a.data() + block * k * kRowBlock,
+                      .b_codes = b.data()};
+    multiply_codes(tiles, {a_format, b_format, static_cast<uint32_t>(k)});
+    for (size_t place = 0; place < d.size(); ++place) {
+      const size_t row = place % kRowBlock, column = place / kRowBlock % n;
+      const float* const of_row = a_values.data() + place / kRowBlock / n * k * kRowBlock + row;
+      float sum = tiles[0].accumulate ? before[place] : 0;
+      for (size_t i = 0; i < k; ++i)
+        sum = std::fma(of_row[i * kRowBlock], b_values[column * k + i], sum);
+      const bool same = std::isnan(sum)
+                            ? std::isnan(d[place])
+                            : std::bit_cast<uint32_t>(d[place]) == std::bit_cast<uint32_t>(sum);
+      ASSERT_TRUE(same) << "round " << round << ": " << d[place] << " instead of " << sum;
+    }
+  }
+}
+
 TEST(Tcgen05Operands, TransposesRowBlocksOfEveryElementSize) {
   std::mt19937 random(4);
   for (const size_t bytes : {size_t{1}, size_t{2}, size_t{4}}) {

@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kUe8m0 = 1, kUe4m3 = 0;
 
 double scale_of(uint32_t code, uint32_t type) {
-  if (type == kUe8m0) return std::ldexp(1.0, static_cast<int>(code) - 127);
+  if (type == kUe8m0) return power_of_two(static_cast<int>(code) - 127);
   return value_of_code(kE4m3, code);
 }
 

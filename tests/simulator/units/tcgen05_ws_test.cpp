@@ -147,6 +147,22 @@ TEST(Tcgen05WeightStationaryFaults, Rules) {
   expect_contract({"shifts B by 1 columns", "allows 0"}, with_mask(uint64_t{1} << 56), idesc);
 }
 
+/// A shift needs the rows of B that follow its N rows.
+TEST(Tcgen05WeightStationaryFaults, AShiftedBReachesFurther) {
+  constexpr uint32_t kImageBytes = 65536, kGroupBytes = 8 * 128, kN = 64, kShift = 8;
+  const auto issue = [](uint32_t start_bytes, uint64_t shift) {
+    return "  add.s64 %b, %b, " + std::to_string(start_bytes / 16) + ";\n  mov.b64 %rd0, " +
+           std::to_string(shift << 56) +
+           ";\n  tcgen05.mma.ws.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, %enable, "
+           "%rd0;\n";
+  };
+  const uint32_t idesc = instruction_descriptor(kE4m3, kE4m3, 1, 32, kN) | 1u << 30;
+  constexpr uint32_t kLast = kImageBytes - kN / 8 * kGroupBytes;  // N rows end with the image
+  EXPECT_NO_THROW((void)run_issue(issue(kLast, 0), idesc));
+  EXPECT_NO_THROW((void)run_issue(issue(kLast - kGroupBytes, kShift), idesc));
+  expect_contract({"out of bounds: B of 72 rows"}, issue(kLast, kShift), idesc);
+}
+
 TEST(Tcgen05Collector, AUseNeedsAFillOfTheSameMatrix) {
   const auto a = [](const std::string& operation, const std::string& descriptor = "%a") {
     return "  tcgen05.mma.cta_group::1.kind::f8f6f4.collector::a::" + operation + " [%tmem], " +

@@ -169,6 +169,22 @@ TEST(TensorCopy, StoresClipAtTheTensorsEnd) {
     }
 }
 
+TEST(TensorCopy, TheFirstStoreThroughAMapWaitsForTheMap) {
+  Settings settings = test_settings();
+  settings.timing = TimingModel::model;
+  CopyRun run(1, settings);
+  const std::string store =
+      "  @%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {0, 0}], [%r1];\n"
+      "  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n";
+  run.run("  mov.u64 %rd10, %clock64;\n" + store + "  mov.u64 %rd11, %clock64;\n" + store +
+              "  mov.u64 %rd12, %clock64;\n  sub.u64 %rd10, %rd11, %rd10;\n"
+              "  sub.u64 %rd11, %rd12, %rd11;\n"
+              "  @%p0 st.global.v2.u64 [%rd2+2048], {%rd10, %rd11};\n",
+          CopyRun::plain_map(run.out.address()).encode());
+  const uint32_t first = run.out[512], second = run.out[514];
+  EXPECT_GT(first, second);
+}
+
 TEST(TensorCopy, ReductionsCombineAllCtas) {
   CopyRun run(4);
   MapArguments a = CopyRun::plain_map(run.out.address());

@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "common/simulator/clock/tensor_core_times.hpp"
+#include "common/simulator/clock/timing_table.hpp"
+#include "common/simulator/isa/machine_description.hpp"
 
 namespace bw::sim {
 namespace {
@@ -62,6 +64,31 @@ TEST(TensorCoreTimes, CopiesTakeThePublishedTimes) {
   EXPECT_NEAR(static_cast<double>(cost_of_copy(512).interval), (33388 - 17012) / 2048.0, 0.1);
   EXPECT_NEAR(static_cast<double>(cost_of_copy(1024).interval), 137367 / 8192.0, 0.5);
   EXPECT_EQ(cost_of_copy(4096).interval, 74);  // .128x256b
+}
+
+// Meta's numbers for a B200, of which the table of times gives the source.
+TEST(TensorMemoryTimes, AreThePublishedOnes) {
+  const TimingTable& b200 = times_of(*find_machine("b200"));
+  const auto latency = [&](uint32_t columns, bool is_load) {
+    return static_cast<double>(TensorMemoryTimes(&b200).transfer(0, columns, is_load, 0).latency);
+  };
+  EXPECT_EQ(latency(64, true), 179);
+  EXPECT_EQ(latency(128, true), 532);
+  EXPECT_NEAR(latency(96, true), (179 + 532) / 2.0, 1) << "assumed to be linear";
+  EXPECT_NEAR(latency(32, true), 179 / 2.0, 1);
+  EXPECT_NEAR(latency(64, false), 64, 4);
+  EXPECT_NEAR(latency(128, false), 96, 4);
+}
+
+TEST(TensorMemoryTimes, WarpsOfOneQuarterWaitForEachOther) {
+  const TimingTable& b200 = times_of(*find_machine("b200"));
+  TensorMemoryTimes times(&b200);
+  const Cycle moving = 64 / b200.tmem_columns_per_cycle;
+  EXPECT_EQ(times.transfer(1, 64, true, 100).begin, 100);
+  EXPECT_EQ(times.transfer(2, 64, true, 100).begin, 100);
+  EXPECT_EQ(times.transfer(5, 64, false, 100).begin, 100 + moving);
+  EXPECT_EQ(times.transfer(1, 1, true, 100).begin, 100 + 2 * moving);
+  EXPECT_EQ(times.transfer(9, 1, true, 100).begin, 101 + 2 * moving) << "a part of a cycle is one";
 }
 
 }  // namespace

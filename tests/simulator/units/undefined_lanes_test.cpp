@@ -91,6 +91,18 @@ TEST(UndefinedLanes, WhatIsComputedFromOneIsUndefinedToo) {
                                   "setp.lt.u32 %p1, %t, 6; @%p1 st.shared.u32 [tile], %r2;");
 }
 
+TEST(UndefinedLanes, TheReportNamesTheShuffleThatLeftTheLanesUndefined) {
+  // Some lanes get another value afterwards; the rest still hold what the shuffle left.
+  expect_use("st.global.u32", kShuffle +
+                                  "setp.eq.u32 %p1, %t, 9; @%p1 mov.b32 %r1, 5;\n"
+                                  "st.global.u32 [%out], %r1;");
+  // Of two shuffles to one register it is the later.
+  expect_fault(FaultKind::contract, {"read lane 20", "`shfl.sync.idx.b32`"}, [] {
+    (void)run_half(kShuffle +
+                   "shfl.sync.idx.b32 %r1, %t, 20, 31, 0xffff; st.global.u32 [%out], %r1;");
+  });
+}
+
 TEST(UndefinedLanes, WhatIsNotTakenIsNotUsed) {
   const std::string in_lanes = "setp.lt.u32 %p1, %t, 8;\n";
   // Selected away, used by the other lanes alone, overwritten, replaced by a shuffle within lanes.

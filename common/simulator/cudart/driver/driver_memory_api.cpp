@@ -239,6 +239,7 @@ BW_CUDART_API CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes,
 BW_CUDART_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
                                              CUdeviceptr address) {
   return driver_call("cuPointerGetAttribute", [&] {
+    if (data == nullptr) return cudaErrorInvalidValue;
     cudaPointerAttributes found{};
     const cudaError_t error = cudaPointerGetAttributes(&found, pointer(address));
     if (error != cudaSuccess) return error;

@@ -73,6 +73,7 @@ BW_CUDART_API cudaError_t cudaSetValidDevices(int* devices, int count) {
 }
 
 BW_CUDART_API cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
+  if (device == nullptr) return record_error(cudaErrorInvalidValue);
   *device = 0;
   return record_error(cudaSuccess);
 }
@@ -83,6 +84,7 @@ BW_CUDART_API cudaError_t cudaSetDeviceFlags(unsigned flags) {
 }
 
 BW_CUDART_API cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  if (flags == nullptr) return record_error(cudaErrorInvalidValue);
   *flags = device_flags;
   return record_error(cudaSuccess);
 }
@@ -153,6 +155,7 @@ BW_CUDART_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
 
 BW_CUDART_API cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   return device_api([&](Runtime&) {
+    if (value == nullptr) return cudaErrorInvalidValue;
     if (limits().count(limit) == 0) return cudaErrorUnsupportedLimit;
     *value = limits()[limit];
     return cudaSuccess;
@@ -165,6 +168,7 @@ BW_CUDART_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
 }
 
 BW_CUDART_API cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  if (config == nullptr) return record_error(cudaErrorInvalidValue);
   *config = cudaFuncCachePreferNone;
   return record_error(cudaSuccess);
 }
@@ -178,6 +182,7 @@ BW_CUDART_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* grea
 }
 
 BW_CUDART_API cudaError_t cudaDeviceCanAccessPeer(int* can_access, int, int) {
+  if (can_access == nullptr) return record_error(cudaErrorInvalidValue);
   *can_access = 0;
   return record_error(cudaSuccess);
 }

@@ -23,7 +23,12 @@ EventMap& events() {
 
 cudaError_t create(cudaEvent_t* event, unsigned flags) {
   return device_api([&](Runtime&) {
-    if (event == nullptr) return cudaErrorInvalidValue;
+    constexpr unsigned kAll =
+        cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    // An event that processes share has no times.
+    const bool shared_with_times =
+        (flags & (cudaEventInterprocess | cudaEventDisableTiming)) == cudaEventInterprocess;
+    if (event == nullptr || (flags & ~kAll) != 0 || shared_with_times) return cudaErrorInvalidValue;
     auto created = std::make_unique<CUevent_st>();
     created->flags = flags;
     *event = created.get();

@@ -170,6 +170,7 @@ BW_CUDART_API cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncC
 
 BW_CUDART_API cudaError_t cudaFuncGetName(const char** name, const void* function) {
   return with_kernel("cudaFuncGetName", function, [&](Runtime&, Function& found, const Kernel&) {
+    if (name == nullptr) return cudaErrorInvalidValue;
     *name = found.name.c_str();
     return cudaSuccess;
   });
@@ -179,7 +180,8 @@ BW_CUDART_API cudaError_t cudaFuncGetParamInfo(const void* function, size_t inde
                                                size_t* size) {
   return with_kernel("cudaFuncGetParamInfo", function,
                      [&](Runtime&, Function&, const Kernel& kernel) {
-                       if (index >= kernel.parameters().size()) return cudaErrorInvalidValue;
+                       if (offset == nullptr || index >= kernel.parameters().size())
+                         return cudaErrorInvalidValue;
                        *offset = kernel.parameters()[index].offset_bytes;
                        if (size != nullptr) *size = kernel.parameters()[index].size_bytes;
                        return cudaSuccess;
@@ -190,6 +192,7 @@ BW_CUDART_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void
   return device_api([&](Runtime& runtime) {
     Function* const found = runtime.find_function(function);
     if (found == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (result == nullptr) return cudaErrorInvalidValue;
     *result = reinterpret_cast<cudaFunction_t>(found);
     return cudaSuccess;
   });

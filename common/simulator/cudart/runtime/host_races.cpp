@@ -7,18 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "common/simulator/diagnosis/races/global_memory.hpp"
-#include "common/simulator/diagnosis/races/watch.hpp"
+#include "common/simulator/diagnosis/race_port.hpp"
 
 namespace bw::sim::cudart {
 namespace {
 
-races::DeviceRaces* races_of(Runtime& runtime) {
-  races::RaceWatch* const watch = races::watch_of(runtime.device());
-  return watch == nullptr ? nullptr : &watch->device();
-}
+races::RacePort* races_of(Runtime& runtime) { return races::port_of(runtime.device()); }
 
-races::StreamOrder::Stream named(const CUstream_st& stream) {
+races::StreamPort::Stream named(const CUstream_st& stream) {
   return {&stream, &stream == find_stream(nullptr), (stream.flags & cudaStreamNonBlocking) == 0};
 }
 
@@ -41,24 +37,21 @@ std::vector<MemoryRange> rows(Runtime& runtime, const void* first, CopySide side
 
 void compare(Runtime& runtime, const std::shared_ptr<races::StreamOperation>& order,
              const char* api, std::vector<MemoryRange> reads, std::vector<MemoryRange> writes) {
-  races::DeviceRaces* const races = races_of(runtime);
+  races::RacePort* const races = races_of(runtime);
   if (races == nullptr || order == nullptr) return;
-  races::Findings findings;
-  races->host_operation(order, api, std::move(reads), std::move(writes), findings);
-  findings = races::without_tolerated(findings, runtime.device());
-  if (!findings.empty()) throw SimulationError(races::report_of(findings));
+  races->host_operation(order, api, std::move(reads), std::move(writes));
 }
 
 /// A launch is handed to a stream, with the events that it records itself.
-void note_kernel(races::StreamOrder& order, const CUstream_st& stream, KernelOperation& kernel) {
+void note_kernel(races::StreamPort& order, const CUstream_st& stream, KernelOperation& kernel) {
   using races::Reached;
   const bool is_early =
       std::any_of(kernel.attributes.begin(), kernel.attributes.end(), [](const auto& attribute) {
         return attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization &&
                attribute.val.programmaticStreamSerializationAllowed != 0;
       });
-  kernel.order = order.begin(named(stream), is_early ? races::StreamOrder::Kind::early_kernel
-                                                     : races::StreamOrder::Kind::kernel);
+  kernel.order = order.begin(named(stream), is_early ? races::StreamPort::Kind::early_kernel
+                                                     : races::StreamPort::Kind::kernel);
   for (const cudaLaunchAttribute& attribute : kernel.attributes) {
     if (attribute.id == cudaLaunchAttributeProgrammaticEvent) {
       const auto& event = attribute.val.programmaticEvent;
@@ -75,15 +68,15 @@ void note_kernel(races::StreamOrder& order, const CUstream_st& stream, KernelOpe
 }  // namespace
 
 void note_submission(Runtime& runtime, CUstream_st& stream, Operation& operation) {
-  races::DeviceRaces* const races = races_of(runtime);
+  races::RacePort* const races = races_of(runtime);
   if (races == nullptr) return;
-  races::StreamOrder& order = races->order();
+  races::StreamPort& order = races->order();
   if (auto* const kernel = std::get_if<KernelOperation>(&operation))
     note_kernel(order, stream, *kernel);
   else if (auto* const copying = std::get_if<CopyOperation>(&operation))
-    copying->order = order.begin(named(stream));
+    copying->order = order.begin(named(stream), races::StreamPort::Kind::host);
   else if (auto* const filling = std::get_if<FillOperation>(&operation))
-    filling->order = order.begin(named(stream));
+    filling->order = order.begin(named(stream), races::StreamPort::Kind::host);
   else if (const auto* const recording = std::get_if<RecordOperation>(&operation))
     order.record(recording->event, named(stream));
   else if (const auto* const waiting = std::get_if<WaitOperation>(&operation))
@@ -91,7 +84,7 @@ void note_submission(Runtime& runtime, CUstream_st& stream, Operation& operation
 }
 
 void note_launch(Runtime& runtime, const KernelOperation& operation) {
-  races::DeviceRaces* const races = races_of(runtime);
+  races::RacePort* const races = races_of(runtime);
   if (races == nullptr || operation.order == nullptr) return;
   races->set_next(operation.order);
 }

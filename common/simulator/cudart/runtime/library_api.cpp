@@ -120,6 +120,7 @@ BW_CUDART_API cudaError_t cudaLibraryGetManaged(void** address, size_t* bytes,
 
 BW_CUDART_API cudaError_t cudaLibraryGetKernelCount(unsigned* count, cudaLibrary_t library) {
   return with_library("cudaLibraryGetKernelCount", library, [&](Runtime& runtime, Image& image) {
+    if (count == nullptr) return cudaErrorInvalidValue;
     *count = static_cast<unsigned>(kernel_names(runtime.module(image)).size());
     return cudaSuccess;
   });
@@ -128,6 +129,7 @@ BW_CUDART_API cudaError_t cudaLibraryGetKernelCount(unsigned* count, cudaLibrary
 BW_CUDART_API cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsigned count,
                                                       cudaLibrary_t library) {
   return with_library("cudaLibraryEnumerateKernels", library, [&](Runtime& runtime, Image& image) {
+    if (kernels == nullptr) return cudaErrorInvalidValue;
     unsigned at = 0;
     for (const std::string& name : kernel_names(runtime.module(image))) {
       if (at == count) break;

@@ -5,6 +5,7 @@
 #include <driver_types.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace bw::sim::cudart {
 
@@ -12,5 +13,8 @@ namespace bw::sim::cudart {
 /// caller's name. Explains on stderr before it returns cudaErrorMemoryAllocation.
 cudaError_t allocate(const char* api, void** result, size_t bytes, cudaMemoryType type,
                      unsigned flags = 0);
+
+/// Takes what was allocated at `address` out of its pool's figures, if a pool gave it.
+void forget_in_pools(uint64_t address);
 
 }  // namespace bw::sim::cudart

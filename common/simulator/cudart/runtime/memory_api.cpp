@@ -32,7 +32,10 @@ cudaError_t release(const char* api, void* pointer, bool host_memory) {
         return error;
     }
     note_wait_for_all(runtime);
-    if (runtime.release(reinterpret_cast<uint64_t>(pointer), host_memory)) return cudaSuccess;
+    if (runtime.release(reinterpret_cast<uint64_t>(pointer), host_memory)) {
+      forget_in_pools(reinterpret_cast<uint64_t>(pointer));
+      return cudaSuccess;
+    }
     explain(FaultCode::call_not_an_allocation, api,
             "no live allocation of this kind starts at the address given: it was freed "
             "before, came from another allocator, or points into the middle of one");
@@ -79,7 +82,16 @@ BW_CUDART_API cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 }
 
 BW_CUDART_API cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
-  return allocate("cudaMallocManaged", pointer, bytes, cudaMemoryTypeManaged, flags);
+  constexpr const char* kApi = "cudaMallocManaged";
+  if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)) {
+    explain(
+        FaultCode::call_argument, kApi,
+        fmt::format("{} bytes with the flags {} were asked for; it allocates at least one byte, "
+                    "with cudaMemAttachGlobal or cudaMemAttachHost",
+                    bytes, flags));
+    return record_error(cudaErrorInvalidValue);
+  }
+  return allocate(kApi, pointer, bytes, cudaMemoryTypeManaged, flags);
 }
 
 BW_CUDART_API cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
@@ -111,6 +123,7 @@ BW_CUDART_API cudaError_t cudaFreeHost(void* pointer) {
 
 BW_CUDART_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   return device_api([&](Runtime& runtime) {
+    if (device == nullptr) return cudaErrorInvalidValue;
     const ProgramAllocation* const allocation =
         runtime.find_allocation(reinterpret_cast<uint64_t>(host));
     if (allocation == nullptr || allocation->type != cudaMemoryTypeHost) {
@@ -128,7 +141,7 @@ BW_CUDART_API cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
   return device_api([&](Runtime& runtime) {
     const ProgramAllocation* const allocation =
         runtime.find_allocation(reinterpret_cast<uint64_t>(host));
-    if (allocation == nullptr || allocation->type != cudaMemoryTypeHost)
+    if (flags == nullptr || allocation == nullptr || allocation->type != cudaMemoryTypeHost)
       return cudaErrorInvalidValue;
     *flags = allocation->flags;
     return cudaSuccess;

@@ -85,6 +85,12 @@ cudaError_t write(Value& value, const void* from) {
 }
 
 }  // namespace
+
+void forget_in_pools(uint64_t address) {
+  pools().of_device.allocations.erase(address);
+  for (const auto& [handle, pool] : pools().live) pool->allocations.erase(address);
+}
+
 }  // namespace bw::sim::cudart
 
 using namespace bw::sim::cudart;
@@ -118,9 +124,7 @@ BW_CUDART_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     }
     const cudaError_t error = submit(runtime, "cudaFreeAsync", stream, FreeOperation{pointer});
     if (error != cudaSuccess) return error;
-    const auto address = reinterpret_cast<uint64_t>(pointer);
-    pools().of_device.allocations.erase(address);
-    for (const auto& [handle, pool] : pools().live) pool->allocations.erase(address);
+    forget_in_pools(reinterpret_cast<uint64_t>(pointer));
     return cudaSuccess;
   });
 }

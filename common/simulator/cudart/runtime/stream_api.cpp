@@ -150,6 +150,7 @@ BW_CUDART_TWIN(cudaStreamWaitEvent, _ptsz)
 
 BW_CUDART_API cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   return with_stream(stream, [&](Runtime&, CUstream_st& attributes) {
+    if (priority == nullptr) return cudaErrorInvalidValue;
     *priority = attributes.priority;
     return cudaSuccess;
   });
@@ -158,6 +159,7 @@ BW_CUDART_TWIN(cudaStreamGetPriority, _ptsz)
 
 BW_CUDART_API cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   return with_stream(stream, [&](Runtime&, CUstream_st& attributes) {
+    if (flags == nullptr) return cudaErrorInvalidValue;
     *flags = attributes.flags;
     return cudaSuccess;
   });
@@ -166,6 +168,7 @@ BW_CUDART_TWIN(cudaStreamGetFlags, _ptsz)
 
 BW_CUDART_API cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
   return with_stream(stream, [&](Runtime&, CUstream_st& attributes) {
+    if (id == nullptr) return cudaErrorInvalidValue;
     *id = attributes.id;
     return cudaSuccess;
   });
@@ -174,6 +177,7 @@ BW_CUDART_TWIN(cudaStreamGetId, _ptsz)
 
 BW_CUDART_API cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
   return with_stream(stream, [&](Runtime&, CUstream_st&) {
+    if (device == nullptr) return cudaErrorInvalidValue;
     *device = 0;
     return cudaSuccess;
   });

@@ -13,18 +13,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/simulator/diagnosis/race_port.hpp"
 #include "common/simulator/diagnosis/races/clock.hpp"
 
 namespace bw::sim::races {
-
-struct StreamOperation;
-
-/// How far an operation has come when another one, which depends on it, begins.
-enum class Reached : uint8_t {
-  started,    ///< all of its CTAs have begun
-  triggered,  ///< all of its CTAs have executed griddepcontrol.launch_dependents, or have ended
-  ended,      ///< it is complete
-};
 
 /// What an operation depends on, as far as only the end of another one's run shows what that means.
 struct Dependency {
@@ -74,39 +66,17 @@ struct StreamOperation {
 };
 
 /// The clocks of a program's streams and events, and of the host. One for a device.
-class StreamOrder {
+class StreamOrder final : public StreamPort {
  public:
-  /// A stream's name, and how the legacy default stream and it wait for each other.
-  struct Stream {
-    const void* handle = nullptr;  ///< unique among live streams
-    bool is_legacy = false;        ///< the legacy default stream
-    bool blocks = true;            ///< whether that and it wait for each other
-  };
-  /// What is submitted.
-  enum class Kind : uint8_t {
-    host,          ///< a copy or a fill
-    kernel,        ///< a launch
-    early_kernel,  ///< one that may begin before the launch in front of it has ended
-  };
-
-  /// An operation is submitted.
   [[nodiscard]] std::shared_ptr<StreamOperation> begin(const Stream& stream,
-                                                       Kind kind = Kind::host);
-  /// An event is recorded.
-  void record(const void* event, const Stream& stream);
-  /// A launch records an event when it has come that far. `waitable`: griddepcontrol.wait of a
-  /// launch that depends on the event waits for the end of this one.
+                                                       Kind kind = Kind::host) override;
+  void record(const void* event, const Stream& stream) override;
   void record(const void* event, std::shared_ptr<StreamOperation> launch, Reached reached,
-              bool waitable);
-  /// A stream waits for the last record of an event.
-  void wait(const Stream& stream, const void* event);
-
-  /// The host has seen a stream come to its end, or an event be reached, or all that was submitted.
-  void host_waits_for(const Stream& stream);
-  /// See host_waits_for(stream).
-  void host_waits_for_event(const void* event);
-  /// See host_waits_for(stream).
-  void host_waits_for_all();
+              bool waitable) override;
+  void wait(const Stream& stream, const void* event) override;
+  void host_waits_for(const Stream& stream) override;
+  void host_waits_for_event(const void* event) override;
+  void host_waits_for_all() override;
   /// Whether the host knows everything that was submitted, or an operation, to have ended.
   [[nodiscard]] bool host_knows_all() const { return unknown_to_host_ == 0; }
   /// See host_knows_all.
@@ -114,10 +84,8 @@ class StreamOrder {
     return host_.ended.knows_chain(operation.chain, operation.clock);
   }
 
-  /// A handle was destroyed, and may be given to another stream or event.
-  void forget_stream(const void* handle);
-  /// See forget_stream.
-  void forget_event(const void* handle) { events_.erase(handle); }
+  void forget_stream(const void* handle) override;
+  void forget_event(const void* handle) override { events_.erase(handle); }
 
  private:
   struct Event {

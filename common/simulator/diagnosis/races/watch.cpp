@@ -1,6 +1,7 @@
 #include "common/simulator/diagnosis/races/watch.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -21,8 +22,8 @@ void make_parts(Detector& detector, std::shared_ptr<LaunchRaces> launch) {
   detector.add(std::move(tensor_memory));
 }
 
-}  // namespace
-
+/// Those of the races that end their launch at the device's level. The others become warnings, or
+/// are none there; what BW_SIM_IGNORE names is only counted.
 Findings without_tolerated(const Findings& all, Device& device) {
   const bool at_isa = device.settings().strictness == Strictness::isa;
   IgnoredCodes& ignored = IgnoredCodes::of_process();
@@ -50,7 +51,13 @@ Findings without_tolerated(const Findings& all, Device& device) {
   return ending;
 }
 
-namespace {
+/// Adds to the report of a launch that got stuck or faulted which races it had.
+void add_races(const Findings& findings, Report& report, std::string_view relation) {
+  for (const Finding& finding : findings.all())
+    report.details.push_back(fmt::format(
+        "{} ({}): the {} at {} and, first, the {} at {}", relation, row_of(code_of(finding)).id,
+        finding.later.unit, finding.later.line, finding.earlier.unit, finding.earlier.line));
+}
 
 /// Whether a fault says more than the races of its launch, and so leads the report: it can't follow
 /// from one of them, or it came before them.
@@ -74,8 +81,7 @@ bool leads(const Report& fault, const Findings& findings) {
 
 void RaceWatch::on_launch(Grid& grid) {
   findings_.clear();
-  launched_on_ = &grid.device();
-  if (grid.device().settings().checks == Checks::races) launches_[&grid] = device_.begin(grid);
+  if (grid.device().settings().checks == Checks::races) launches_[&grid] = operations_.begin(grid);
 }
 
 std::unique_ptr<Observer> RaceWatch::observe(Cluster& cluster) {
@@ -94,7 +100,7 @@ void RaceWatch::on_launch_end(const LaunchResult& result) {
   for (auto launch = launches_.begin(); launch != launches_.end();) {
     if (launch->second->has_ended()) {
       findings_.merge(launch->second->findings());
-      if (result.status == RunStatus::finished) device_.end(launch->second, findings_);
+      if (result.status == RunStatus::finished) operations_.end(launch->second, findings_);
       launch = launches_.erase(launch);
     } else {
       ++launch;
@@ -106,7 +112,7 @@ void RaceWatch::on_launch_end(const LaunchResult& result) {
     launches_.clear();
   }
   if (findings_.empty()) return;
-  findings_ = without_tolerated(findings_, *launched_on_);
+  findings_ = without_tolerated(findings_, device_);
   if (findings_.empty()) return;
   if (result.status != RunStatus::finished && result.status != RunStatus::fault) return;
   if (result.fault != nullptr && leads(*result.fault, findings_)) {
@@ -121,18 +127,32 @@ void RaceWatch::on_launch_end(const LaunchResult& result) {
   throw SimulationError(std::move(report));
 }
 
-RaceWatch* watch_of(const Device& device) {
-  if (device.settings().checks != Checks::races) return nullptr;
-  for (const auto& observer : device.observers())
-    if (auto* const watch = dynamic_cast<RaceWatch*>(observer.get())) return watch;
-  return nullptr;
+void RaceWatch::set_next(std::shared_ptr<StreamOperation> operation) {
+  operations_.set_next(std::move(operation));
 }
 
-void add_races(const Findings& findings, Report& report, std::string_view relation) {
-  for (const Finding& finding : findings.all())
-    report.details.push_back(fmt::format(
-        "{} ({}): the {} at {} and, first, the {} at {}", relation, row_of(code_of(finding)).id,
-        finding.later.unit, finding.later.line, finding.earlier.unit, finding.earlier.line));
+void RaceWatch::host_operation(std::shared_ptr<StreamOperation> operation, const char* api,
+                               std::vector<MemoryRange> reads, std::vector<MemoryRange> writes) {
+  Findings findings;
+  operations_.host_operation(std::move(operation), api, std::move(reads), std::move(writes),
+                             findings);
+  findings = without_tolerated(findings, device_);
+  if (!findings.empty()) throw SimulationError(report_of(findings));
 }
+
+void RaceWatch::forget(uint64_t address, uint64_t size_bytes) {
+  operations_.forget(address, size_bytes);
+}
+
+void RaceWatch::add_races_to(Report& report) const {
+  add_races(findings_, report, "a race before that");
+}
+
+void watch_races(Device& device) {
+  if (device.settings().checks == Checks::races)
+    device.observe(std::make_unique<RaceWatch>(device));
+}
+
+RaceWatch* watch_of(const Device& device) { return dynamic_cast<RaceWatch*>(port_of(device)); }
 
 }  // namespace bw::sim::races

@@ -63,11 +63,9 @@ void check_mbarrier_place(const Strand& strand, const Instruction& instruction, 
 AddressOperand CopyBinder::address(const ptx::Operand& operand) {
   binder_.out.immediate = 0;
   binder_.address(operand);
-  using Kind = ptx::Operand::Kind;
-  const bool bracketed = operand.kind == Kind::address && !operand.elements.empty();
-  const ptx::Operand& base = bracketed ? operand.elements[0] : operand;
+  const ptx::Operand& base = operand.elements[0];
   const bool names_shared =
-      base.kind == Kind::variable && base.variable->space == ptx::StateSpace::shared;
+      base.kind == ptx::Operand::Kind::variable && base.variable->space == ptx::StateSpace::shared;
   return {next_++, std::exchange(binder_.out.immediate, 0), names_shared};
 }
 

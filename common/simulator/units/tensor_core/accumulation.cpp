@@ -5,17 +5,25 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/units/tensor_core/hopper_accumulation.hpp"
 #include "common/simulator/units/tensor_core/matrix_product.hpp"
+#include "common/simulator/units/tensor_core/operand_decode.hpp"
 
 namespace bw::sim {
 namespace {
 
 class Sequential final : public Accumulation {
  public:
-  void multiply(const RowTile& tile, const TileFormats&) const override {
-    multiply_row_blocks({&tile, 1});
+  [[nodiscard]] bool takes_codes(const TileFormats& formats) const override {
+    return is_fp8(formats.a) && is_fp8(formats.b);
   }
-  void multiply_together(std::span<const RowTile> tiles, const TileFormats&) const override {
-    multiply_row_blocks(tiles);
+  void multiply(const RowTile& tile, const TileFormats& formats) const override {
+    multiply_together({&tile, 1}, formats);
+  }
+  void multiply_together(std::span<const RowTile> tiles,
+                         const TileFormats& formats) const override {
+    if (tiles[0].a == nullptr)
+      multiply_codes(tiles, formats);
+    else
+      multiply_row_blocks(tiles);
   }
 };
 

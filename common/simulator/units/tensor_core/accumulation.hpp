@@ -42,7 +42,8 @@ struct RowTile {
   size_t k = 0;              ///< depth
   bool accumulate = false;   ///< start from D; else from 0
   /// Operands of 8 bits as they were in memory, [k][16] and [n][k], if available: with them a model
-  /// need not take the fp32 values apart.
+  /// need not take the fp32 values apart; where Accumulation::takes_codes(), `a` and `b` may be
+  /// null.
   const uint8_t* a_codes = nullptr;
   const uint8_t* b_codes = nullptr;  ///< of B
 };
@@ -58,9 +59,6 @@ struct TileFormats {
   AccumulatorFormat d = AccumulatorFormat::f32;
 };
 
-/// Tiles that can be summed together: the rows of a warpgroup.
-inline constexpr size_t kMostJointTiles = 4;
-
 /// A model. Objects are stateless and shared by all host threads.
 class Accumulation {
  public:
@@ -71,12 +69,14 @@ class Accumulation {
 
   /// Whether it sums at all: operands need not be read for one that doesn't.
   [[nodiscard]] virtual bool sums() const { return true; }
+  /// Whether it sums operands of these formats from their codes alone.
+  [[nodiscard]] virtual bool takes_codes(const TileFormats&) const { return false; }
   /// Sums one tile. The same bits whatever the host's processor and however K is split into tiles
   /// of whole steps.
   virtual void multiply(const RowTile& tile, const TileFormats& formats) const = 0;
 
-  /// Several tiles, at most kMostJointTiles, that share B: all but `a`, `d` and `d_stride` is the
-  /// same. What multiply() gives for each; some models are quicker so.
+  /// Several tiles that share B: all but `a`, its codes, `d` and `d_stride` is the same. What
+  /// multiply() gives for each; some models are quicker so.
   virtual void multiply_together(std::span<const RowTile> tiles, const TileFormats& formats) const {
     for (const RowTile& tile : tiles) multiply(tile, formats);
   }

@@ -1,11 +1,12 @@
 #include "common/simulator/units/tensor_core/hopper_accumulation.hpp"
 
+#include <algorithm>
+
 #include "common/simulator/units/tensor_core/hopper_fp8_accumulation.hpp"
+#include "common/simulator/units/tensor_core/operand_decode.hpp"
 
 namespace bw::sim {
 namespace {
-
-bool is_fp8(MmaFormat format) { return format == MmaFormat::e4m3 || format == MmaFormat::e5m2; }
 
 int least_exponent(MmaFormat format) {
   switch (format) {
@@ -49,8 +50,11 @@ void HopperAccumulation::multiply_together(std::span<const RowTile> tiles,
   const bool has_fp8_steps = is_fp8(formats.a) && is_fp8(formats.b) && formats.step == kFp8Step &&
                              formats.d == AccumulatorFormat::f32;
   const bool is_hopper = fp8_.fraction_bits == kHopperFp8Precision.fraction_bits;
-  if (is_hopper && has_fp8_steps && multiply_fp8(tiles, formats)) return;
-  for (const RowTile& tile : tiles) multiply_each(tile, formats, fp8_);
+  for (; !tiles.empty(); tiles = tiles.subspan(std::min(tiles.size(), kMostJointTiles))) {
+    const auto joint = tiles.first(std::min(tiles.size(), kMostJointTiles));
+    if (is_hopper && has_fp8_steps && multiply_fp8(joint, formats)) continue;
+    for (const RowTile& tile : joint) multiply_each(tile, formats, fp8_);
+  }
 }
 
 void HopperAccumulation::multiply(const RowTile& tile, const TileFormats& formats) const {

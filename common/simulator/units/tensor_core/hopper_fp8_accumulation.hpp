@@ -22,6 +22,9 @@ inline constexpr int kFp8FractionBits = kHopperFp8Precision.fraction_bits;
 static_assert(kHopperFp8Precision.result_bits == kFp8FractionBits,
               "the result keeps as many bits as the terms");
 
+/// Tiles that can be summed together: the rows of a warpgroup.
+inline constexpr size_t kMostJointTiles = 4;
+
 /// Sums tiles of FP8 that share B (at most kMostJointTiles; k a multiple of kFp8Step). False, and
 /// nothing is written, where an operand is not finite, an accumulator is outside of the range that
 /// FP8 products reach, the sums could leave it (two e5m2 matrices with their largest numbers), or

@@ -1,13 +1,18 @@
 #include "common/simulator/units/tensor_core/matrix_product.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <vector>
 #if defined(__FMA__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
+
+#include "common/simulator/units/tensor_core/operand_decode.hpp"
 
 namespace bw::sim {
 namespace {
@@ -44,13 +49,30 @@ inline Packet multiply_add(Packet a, Packet b, Packet c) { return std::fma(a, b,
 using simd::Packet;
 constexpr size_t kPacketLanes = sizeof(Packet) / sizeof(float);
 constexpr bool kHasFma = kPacketLanes > 1;
+#if defined(__AVX512BF16__)
+constexpr bool kHasPairs = true;
+#else
+constexpr bool kHasPairs = false;
+#endif
 
-/// a * b + c, rounded once.
-template <bool with_exact_products>
+/// What a lane of A and one of B hold.
+enum class Factors {
+  any,    ///< an element each
+  exact,  ///< likewise, and products are exact in fp32
+  pairs   ///< two elements each, as decode_pairs() makes them
+};
+
+/// a * b + c, rounded once; of pairs, once after each product.
+template <Factors factors>
 inline Packet fused(Packet a, Packet b, Packet c) {
+#if defined(__AVX512BF16__)
+  // VDPBF16PS adds the products of the upper halves, then those of the lower ones.
+  if constexpr (factors == Factors::pairs)
+    return _mm512_dpbf16_ps(c, std::bit_cast<__m512bh>(a), std::bit_cast<__m512bh>(b));
+#endif
   // A product that is exact is not rounded before the addition either; this file is compiled
   // without contraction, and loops over it become vector code.
-  if constexpr (with_exact_products) return a * b + c;
+  if constexpr (factors == Factors::exact) return a * b + c;
   return simd::multiply_add(a, b, c);
 }
 
@@ -96,7 +118,7 @@ struct PanelRows {
 };
 
 /// `columns` columns of D at once, from `first` on.
-template <bool with_exact_products, size_t columns, size_t blocks>
+template <Factors factors, size_t columns, size_t blocks>
 void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t first) {
   constexpr size_t kPackets = blocks * kVectors;
   const float* const b = tile.b + first * tile.b_stride;
@@ -115,7 +137,7 @@ void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t f
     for (size_t column = 0; column < columns; ++column) {
       const Packet factor = simd::broadcast(b[column * tile.b_stride + i]);
       for (size_t p = 0; p < kPackets; ++p)
-        sum[column][p] = fused<with_exact_products>(row[p], factor, sum[column][p]);
+        sum[column][p] = fused<factors>(row[p], factor, sum[column][p]);
     }
   }
   for (size_t column = 0; column < columns; ++column)
@@ -123,28 +145,90 @@ void multiply_panel(const PanelRows<blocks>& rows, const RowTile& tile, size_t f
 }
 
 /// Panels of `columns` as long as they fit, then narrower ones.
-template <bool with_exact_products, size_t columns, size_t blocks>
+template <Factors factors, size_t columns, size_t blocks>
 void multiply_from(size_t first, const PanelRows<blocks>& rows, const RowTile& tile) {
   for (; first + columns <= tile.n; first += columns)
-    multiply_panel<with_exact_products, columns>(rows, tile, first);
-  if constexpr (columns > 1)
-    multiply_from<with_exact_products, std::bit_floor(columns - 1)>(first, rows, tile);
+    multiply_panel<factors, columns>(rows, tile, first);
+  if constexpr (columns > 1) multiply_from<factors, std::bit_floor(columns - 1)>(first, rows, tile);
 }
+
+template <Factors factors>
+void multiply_tiles(std::span<const RowTile> tiles) {
+  if constexpr (kJointBlocks == 2) {
+    for (; tiles.size() >= 2 && tiles[0].d_stride == tiles[1].d_stride; tiles = tiles.subspan(2))
+      multiply_from<factors, kJointColumns, 2>(
+          0, {{tiles[0].a, tiles[1].a}, {tiles[0].d, tiles[1].d}}, tiles[0]);
+  }
+  for (const RowTile& tile : tiles)
+    multiply_from<factors, kWidestPanel, 1>(0, {{tile.a}, {tile.d}}, tile);
+}
+
+/// Whether pairs of FP8 can be added to a tile's D. VDPBF16PS takes subnormals for zeros and gives
+/// zeros for them. None occur where the last bit of each number is worth 2^-126 or more, as in all
+/// products of FP8: then a sum of them is zero or at least as large.
+bool takes_pairs(const RowTile& tile) {
+  constexpr uint32_t kMagnitude = 0x7fffffffu;
+  constexpr auto kLeast = std::bit_cast<uint32_t>(0x1p-102f),
+                 kMost = std::bit_cast<uint32_t>(std::numeric_limits<float>::max());
+  if (!kHasPairs || tile.k % 2 != 0) return false;
+  uint32_t outside = 0;
+  for (size_t column = 0; tile.accumulate && column < tile.n; ++column)
+    for (size_t row = 0; row < kRowBlock; ++row) {
+      const uint32_t bits =
+          std::bit_cast<uint32_t>(tile.d[column * tile.d_stride + row]) & kMagnitude;
+      outside |=
+          static_cast<uint32_t>(bits != 0) & static_cast<uint32_t>(bits - kLeast > kMost - kLeast);
+    }
+  return outside == 0;
+}
+
+/// Operands of FP8 that were decoded; holds nothing between two products.
+struct Workspace {
+  std::vector<RowTile> tiles;
+  std::vector<float> a, b;
+};
+thread_local Workspace workspace;
 
 }  // namespace
 
 void multiply_row_blocks(std::span<const RowTile> tiles) {
-  if constexpr (kJointBlocks == 2) {
-    for (; tiles.size() >= 2 && tiles[0].d_stride == tiles[1].d_stride; tiles = tiles.subspan(2))
-      multiply_from<false, kJointColumns, 2>(
-          0, {{tiles[0].a, tiles[1].a}, {tiles[0].d, tiles[1].d}}, tiles[0]);
+  if (!kHasFma && std::all_of(tiles.begin(), tiles.end(), has_exact_products))
+    multiply_tiles<Factors::exact>(tiles);
+  else
+    multiply_tiles<Factors::any>(tiles);
+}
+
+void multiply_codes(std::span<const RowTile> tiles, const TileFormats& formats) {
+  const size_t k = tiles[0].k, block = k * kRowBlock, of_b = k * tiles[0].n;
+  workspace.tiles.assign(tiles.begin(), tiles.end());
+  workspace.a.resize(tiles.size() * block);
+  workspace.b.resize(of_b);
+  const auto is_decoded = [&](const auto& decode) {
+    bool all = decode(formats.b, tiles[0].b_codes, 1, workspace.b.data(), of_b);
+    for (size_t i = 0; i < tiles.size(); ++i)
+      all = all &&
+            decode(formats.a, tiles[i].a_codes, kRowBlock, workspace.a.data() + i * block, block);
+    return all;
+  };
+  const bool in_pairs =
+      std::all_of(tiles.begin(), tiles.end(), takes_pairs) && is_decoded(decode_pairs);
+  if (!in_pairs) {
+    const auto decode = [](MmaFormat format, const uint8_t* codes, size_t, float* out, size_t n) {
+      decode_elements(format, reinterpret_cast<const std::byte*>(codes), out, n);
+      return true;
+    };
+    is_decoded(decode);
   }
-  for (const RowTile& tile : tiles) {
-    if (!kHasFma && has_exact_products(tile))
-      multiply_from<true, kWidestPanel, 1>(0, {{tile.a}, {tile.d}}, tile);
-    else
-      multiply_from<false, kWidestPanel, 1>(0, {{tile.a}, {tile.d}}, tile);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    RowTile& tile = workspace.tiles[i];
+    tile.a = workspace.a.data() + i * block;
+    tile.b = workspace.b.data();
+    tile.b_stride = tile.k = in_pairs ? k / 2 : k;
   }
+  if constexpr (kHasPairs) {
+    if (in_pairs) return multiply_tiles<Factors::pairs>(workspace.tiles);
+  }
+  multiply_row_blocks(workspace.tiles);
 }
 
 }  // namespace bw::sim

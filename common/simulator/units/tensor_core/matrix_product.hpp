@@ -16,4 +16,7 @@ namespace bw::sim {
 /// processor, so splitting K over several calls changes no bit.
 void multiply_row_blocks(std::span<const RowTile> tiles);
 
+/// Likewise for FP8 (e4m3, e5m2) that is given as `a_codes` and `b_codes` alone.
+void multiply_codes(std::span<const RowTile> tiles, const TileFormats& formats);
+
 }  // namespace bw::sim

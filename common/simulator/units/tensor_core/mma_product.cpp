@@ -24,7 +24,7 @@ constexpr uint32_t kLanes = TensorMemory::kLanes;
 
 /// Scratch memory for one product; holds nothing between two products.
 struct Workspace {
-  std::vector<std::byte> rows, raw;
+  std::vector<std::byte> rows, raw_a, raw_b;
   std::vector<float> a, b, tile;
   std::vector<float> stored;              ///< a sparse A as it is stored: [block][element][16]
   std::vector<uint16_t> positions;        ///< where its elements belong along K, alike
@@ -39,7 +39,8 @@ struct Product {
   const MmaOperation& first;
   const MmaShape& shape;
   DataPath path;
-  size_t k;  ///< of all operations
+  size_t k;       ///< of all operations
+  bool as_codes;  ///< whether the model takes A and B as they were in memory
 
   [[nodiscard]] uint32_t rows() const { return path.row_blocks * uint32_t{kRowBlock}; }
   [[nodiscard]] uint32_t columns() const { return shape.n / path.groups; }
@@ -152,7 +153,7 @@ void decode_a(const Product& product, Cta& cta, const Cta& leader, uint32_t grou
   const size_t row_bytes = step * element;
   const ElementLayout layout = product.a_layout();
   workspace.rows.resize(rows * row_bytes);
-  workspace.raw.resize(rows * k * element);
+  workspace.raw_a.resize(rows * k * element);
   std::vector<float>& out = shape.sparse ? workspace.stored : workspace.a;
   out.resize(rows * k);
   for (size_t index = 0; index < product.batch.size(); ++index) {
@@ -167,11 +168,12 @@ void decode_a(const Product& product, Cta& cta, const Cta& leader, uint32_t grou
             units_of(cta).tensor_memory, product.path.lane(mma.a_address.lane, block, group),
             mma.a_address.column, mma.a_columns(), layout, block_rows, row_bytes);
       std::byte* const raw =
-          workspace.raw.data() + (block * k + index * step) * kRowBlock * element;
+          workspace.raw_a.data() + (block * k + index * step) * kRowBlock * element;
       transpose_row_block(block_rows, row_bytes, raw, step, element);
     }
   }
-  decode_elements(shape.a_format, workspace.raw.data(), out.data(), rows * k);
+  if (product.as_codes) return;
+  decode_elements(shape.a_format, workspace.raw_a.data(), out.data(), rows * k);
   if (product.first.scales != 0) scale_a(product, out.data(), step, cta, leader);
   if (shape.sparse) spread_sparse_a(product, cta, leader, group);
 }
@@ -185,17 +187,18 @@ void decode_b(const Product& product, Cta& leader) {
   const ElementLayout layout = product.b_layout();
   const size_t step_bytes = layout.unpacked(shape.b_k_bytes());
   const size_t row_bytes = product.batch.size() * step_bytes;
-  workspace.raw.resize((shape.n + shift) * row_bytes);
+  workspace.raw_b.resize((shape.n + shift) * row_bytes);
   workspace.b.resize(shape.n * product.k);
   for (uint32_t member = 0; member < group; ++member) {
     const Cta& cta = leader.cluster->cta(leader.rank + member);
     for (size_t index = 0; index < product.batch.size(); ++index)
       fetch_shared_rows(cta.shared.data(), product.batch[index].operation->b, shape.b_major, layout,
                         rows, shape.b_k_bytes(),
-                        workspace.raw.data() + member * rows * row_bytes + index * step_bytes,
+                        workspace.raw_b.data() + member * rows * row_bytes + index * step_bytes,
                         row_bytes);
   }
-  decode_elements(shape.b_format, workspace.raw.data() + shift * row_bytes, workspace.b.data(),
+  if (product.as_codes) return;
+  decode_elements(shape.b_format, workspace.raw_b.data() + shift * row_bytes, workspace.b.data(),
                   shape.n * product.k);
   if (shape.negate)
     for (float& value : workspace.b) value = -value;
@@ -299,6 +302,16 @@ bool is_plain(const MmaOperation& mma) {
          (!mma.accumulate || mma.scale_d_exponent == 0);
 }
 
+const uint8_t* codes(const std::vector<std::byte>& raw) {
+  return reinterpret_cast<const uint8_t*>(raw.data());
+}
+
+/// Whether A and B go to the model as they are in memory.
+bool goes_as_codes(const Accumulation& model, const MmaOperation& mma, const TileFormats& formats) {
+  return is_plain(mma) && mma.scales == 0 && mma.zero_columns == nullptr && !mma.shape.sparse &&
+         !mma.shape.negate && model.takes_codes(formats);
+}
+
 /// D of one CTA (`member` of the pair) in one group of the lanes.
 void multiply(const Accumulation& model, const Product& product, const float* b, Cta& cta,
               uint32_t member, uint32_t group) {
@@ -308,19 +321,21 @@ void multiply(const Accumulation& model, const Product& product, const float* b,
       product.shape.sparse &&
       !std::all_of(b, b + n * product.k, [](float value) { return std::isfinite(value); });
   const bool in_place = is_plain(mma) && !row_by_row;
-  std::array<RowTile, kMostJointTiles> tiles;  // that wait to be multiplied together
+  std::array<RowTile, kLanes / kRowBlock> tiles;  // that are multiplied together
   size_t count = 0;
   for (uint32_t index = 0; index < product.path.row_blocks; ++index) {
     const uint32_t lane = product.path.lane(mma.d.lane, index, group);
     uint32_t* const d = units_of(cta).tensor_memory.column(mma.d.column) + lane;
     const Block block{workspace.a.data() + index * product.k * kRowBlock, b, index, row_by_row};
-    const RowTile tile{block.a, b, product.k, reinterpret_cast<float*>(d),
-                       kLanes,  n, product.k, mma.accumulate};
+    RowTile tile{block.a, b, product.k, reinterpret_cast<float*>(d),
+                 kLanes,  n, product.k, mma.accumulate};
     if (in_place) {
+      if (product.as_codes) {
+        tile.a = tile.b = nullptr;
+        tile.a_codes = codes(workspace.raw_a) + index * product.k * kRowBlock;
+        tile.b_codes = codes(workspace.raw_b) + size_t{group} * n * product.k;
+      }
       tiles[count++] = tile;
-      if (count < tiles.size() && index + 1 < product.path.row_blocks) continue;
-      model.multiply_together({tiles.data(), count}, product.formats());
-      count = 0;
     } else if (is_plain(mma)) {
       multiply_sparse_rows(model, product, block, tile);
     } else {
@@ -329,6 +344,7 @@ void multiply(const Accumulation& model, const Product& product, const float* b,
       multiply_through_tile(model, product, block, d, n, word >> lane % 32);
     }
   }
+  if (in_place) model.multiply_together({tiles.data(), count}, product.formats());
 }
 
 }  // namespace
@@ -336,7 +352,8 @@ void multiply(const Accumulation& model, const Product& product, const float* b,
 void execute_product(std::span<const QueuedMma> batch, Cta& leader, const Accumulation& model) {
   if (!model.sums()) return;
   const MmaOperation& first = *batch[0].operation;
-  const Product product{batch, first, first.shape, first.path(), batch.size() * first.shape.k()};
+  Product product{batch, first, first.shape, first.path(), batch.size() * first.shape.k(), false};
+  product.as_codes = goes_as_codes(model, first, product.formats());
   decode_b(product, leader);
   for (uint32_t member = 0; member < static_cast<uint32_t>(first.group); ++member) {
     Cta& cta = leader.cluster->cta(leader.rank + member);

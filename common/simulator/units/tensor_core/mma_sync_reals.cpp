@@ -50,8 +50,6 @@ int least_exponent(MmaFormat format) {
   return format == MmaFormat::bf16 || format == MmaFormat::tf32 ? kOfF32 : kOfF16;
 }
 
-bool is_fp8(MmaFormat format) { return format == MmaFormat::e4m3 || format == MmaFormat::e5m2; }
-
 /// D += A B of one pair of matrices, by the run's model. `a` is [k][16], `b` [8][k], `d` [8][16].
 struct RealProduct {
   alignas(64) std::array<float, kMaxRows * kMaxRealK> a{};

@@ -1,5 +1,6 @@
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr uint32_t kQuietNan = 0x7fc00000u;
 constexpr uint32_t kInfinity = 0x7f800000u;
+constexpr uint32_t kByteMagnitude = 0x7f;
 
 inline uint32_t all_ones_if(bool condition) { return 0u - static_cast<uint32_t>(condition); }
 
@@ -28,14 +30,29 @@ inline uint32_t widen(uint32_t magnitude) {
   return std::bit_cast<uint32_t>(value * std::bit_cast<float>(kScale));
 }
 
-void decode_e4m3(const uint8_t* __restrict raw, uint32_t* __restrict out, size_t count) {
+/// Likewise for an 8-bit code with its sign.
+template <int exponent_bits, int mantissa_bits>
+inline uint32_t widen_signed(uint8_t code) {
   // The sign is extended: one of its copies is where widen() takes bit 31 from.
-  constexpr uint32_t kMagnitude = 0x7f, kSign = 0x80000000u >> (23 - 3);
-  for (size_t i = 0; i < count; ++i) {
-    const auto code = static_cast<uint32_t>(static_cast<int8_t>(raw[i]));
-    out[i] = widen<4, 3>(code & (kSign | kMagnitude)) |
-             (all_ones_if((code & kMagnitude) == kMagnitude) & kQuietNan);
-  }
+  constexpr uint32_t kSign = 0x80000000u >> (23 - mantissa_bits);
+  const auto extended = static_cast<uint32_t>(static_cast<int8_t>(code));
+  return widen<exponent_bits, mantissa_bits>(extended & (kSign | kByteMagnitude));
+}
+
+void decode_e4m3(const uint8_t* __restrict raw, uint32_t* __restrict out, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    out[i] = widen_signed<4, 3>(raw[i]) |
+             (all_ones_if((raw[i] & kByteMagnitude) == kByteMagnitude) & kQuietNan);
+}
+
+template <int exponent_bits, int mantissa_bits, size_t lanes>
+void pair_up(const uint8_t* __restrict codes, uint32_t* __restrict out, size_t count) {
+  for (size_t i = 0; i < count / (2 * lanes); ++i)
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      const uint8_t* const first = codes + 2 * i * lanes + lane;
+      out[i * lanes + lane] = widen_signed<exponent_bits, mantissa_bits>(first[0]) |
+                              widen_signed<exponent_bits, mantissa_bits>(first[lanes]) >> 16;
+    }
 }
 
 /// Formats with infinities and NaN as IEEE 754 has them: e5m2, f16.
@@ -152,6 +169,19 @@ void decode_elements(MmaFormat format, const std::byte* raw, float* out, size_t 
       return decode_by_table(table, bytes, out, count);
     }
   }
+}
+
+bool decode_pairs(MmaFormat format, const uint8_t* codes, size_t lanes, float* out, size_t count) {
+  const bool is_e4m3 = format == MmaFormat::e4m3;
+  const uint32_t largest_number = is_e4m3 ? 0x7e : 0x7b;
+  uint8_t largest = 0;
+  for (size_t i = 0; i < count; ++i)
+    largest = std::max(largest, static_cast<uint8_t>(codes[i] & kByteMagnitude));
+  if (largest > largest_number) return false;
+  const auto pair = lanes == 1 ? (is_e4m3 ? pair_up<4, 3, 1> : pair_up<5, 2, 1>)
+                               : (is_e4m3 ? pair_up<4, 3, kRowBlock> : pair_up<5, 2, kRowBlock>);
+  pair(codes, reinterpret_cast<uint32_t*>(out), count);
+  return true;
 }
 
 void unpack_packed_chunk(unsigned bits, const std::byte* packed, std::byte* codes) {

@@ -14,6 +14,12 @@ namespace bw::sim {
 /// quiet NaN.
 void decode_elements(MmaFormat format, const std::byte* raw, float* out, size_t count);
 
+/// Decodes `count` codes of e4m3 or e5m2 to pairs of bf16, which is exact: each code of an even row
+/// of `lanes` codes (1 or 16) in the upper half of a word, and the one of the next row that has its
+/// lane in the lower half. False, and nothing is written, if one is an infinity or a NaN.
+[[nodiscard]] bool decode_pairs(MmaFormat format, const uint8_t* codes, size_t lanes, float* out,
+                                size_t count);
+
 /// Spreads 16 packed 6- or 4-bit elements (12 or 8 bytes, then padding) over 16 bytes, code in the
 /// low bits: how kind::f8f6f4 and tcgen05.cp read .b6x16_p32 and .b4x16_p64 (PTX ISA, "Packed data
 /// types").
@@ -39,6 +45,11 @@ void unpack_pairs(const std::byte* packed, size_t bytes, std::byte* codes);
     default:
       return 8;
   }
+}
+
+/// Whether elements are of e4m3 or e5m2.
+[[nodiscard]] constexpr bool is_fp8(MmaFormat format) {
+  return format == MmaFormat::e4m3 || format == MmaFormat::e5m2;
 }
 
 /// Transposes `rows` = 16 rows of `columns` elements into [column][16].
