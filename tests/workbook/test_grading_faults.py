@@ -5,6 +5,7 @@ leaves the answer open and grades it the next time."""
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from tools import api, blame, check, confinement, device_code, limited, ptx_cache, runs
+from tools import (api, blame, build, check, confinement, device_code, limited, ptx_cache, runs,
+                   simulate)
 from tools.errors import GraderError
 from tools.grading import plan, submissions
 from tools.try_exercise import tools_of
@@ -202,6 +204,17 @@ class Programs(FaultTest):
     def test_a_program_that_is_not_built(self):
         with mock.patch.object(runs.build, "program", return_value=self.folder / "nowhere"):
             self.assert_error("is not built", lines=self.lines)
+
+    def test_a_library_that_is_missing(self):
+        libraries = build.libraries(ROOT, build.SIM)
+        if not (libraries / build.OBSERVERS_LIBRARY).exists():
+            self.skipTest("programs hold the simulator themselves")
+        for path in (Path(self.command[0]), libraries / simulate.RUNTIME):
+            (self.folder / path.parent.name).mkdir()
+            shutil.copy(str(path), str(self.folder / path.parent.name))
+        copied = self.folder / "bin" / Path(self.command[0]).name
+        with self.ran_by(f"BW_SIM_CHECKS=races exec {copied} {' '.join(self.command[1:])}"):
+            self.assert_error(build.OBSERVERS_LIBRARY, lines=self.lines)
 
     def test_a_wrong_answer_is_wrong(self):
         self.assertEqual(self.check(lines=("pipeline_->consumer_step();",)).status, FAILED)

@@ -93,7 +93,7 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
       batch_(std::max(shape_.resident / 2, kSmallestBatch)),
       shares_(shape_.in_steps || (shape_.clusters <= shape_.resident && !shape_.ctas_share_sms)),
       written_back_part_(shape_.in_steps ? cache.dirty_share() : 0),
-      reads_(shape_.in_steps ? 0 : shape_.clusters, shape_.resident),
+      reads_(shape_.in_steps ? 0 : shape_.clusters, shape_.resident, shape_.ctas_share_sms),
       waves_(ceil_div(shape_.clusters, shape_.resident)),
       written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0),
       clock_(times) {

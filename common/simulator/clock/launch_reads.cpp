@@ -65,7 +65,8 @@ std::vector<double> LaunchReads::parts(const TimingTable& times, const LaunchTim
     Sum& sum = sums[read.wave * port_count + read.port];
     sum.asked_bytes += read.bytes;
     const bool is_merged = open.is_joined_by(read.key, read.port, read.at);
-    sum.reached_bytes += is_merged ? read.bytes * (1 - merged_part(times, read.at)) : read.bytes;
+    const double part = is_merged ? merged_part(times, read.at, ctas_share_sms_) : 0;
+    sum.reached_bytes += read.bytes * (1 - part);
   }
   std::vector<double> result(reads_.size(), 1);
   for (size_t cluster = 0; cluster < reads_.size(); ++cluster) {

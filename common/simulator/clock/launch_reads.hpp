@@ -18,8 +18,10 @@ struct TimingTable;
 /// The reads of a launch's clusters.
 class LaunchReads {
  public:
-  /// For that many clusters, `resident` of them at once.
-  LaunchReads(uint64_t clusters, uint64_t resident) : reads_(clusters), resident_(resident) {}
+  /// For that many clusters, `resident` of them at once. `ctas_share_sms`: several CTAs are on an
+  /// SM at one time.
+  LaunchReads(uint64_t clusters, uint64_t resident, bool ctas_share_sms)
+      : reads_(clusters), resident_(resident), ctas_share_sms_(ctas_share_sms) {}
 
   /// Notes what a cluster has read, by its own time from its start.
   void add(uint64_t cluster, const std::vector<L2Read>& reads) {
@@ -36,6 +38,7 @@ class LaunchReads {
 
   std::vector<std::vector<L2Read>> reads_;  ///< by cluster
   uint64_t resident_;
+  bool ctas_share_sms_;
 };
 
 }  // namespace bw::sim

@@ -16,9 +16,9 @@ constexpr double kDriftCycles = 6000;
 
 }  // namespace
 
-double merged_part(const TimingTable& times, double at) {
-  return times.l2_merge_part +
-         (kMergedAtFirst - times.l2_merge_part) * std::exp(-at / kDriftCycles);
+double merged_part(const TimingTable& times, double at, bool ctas_share_sms) {
+  const double later = ctas_share_sms ? (1 + times.l2_merge_part) / 2 : times.l2_merge_part;
+  return later + (kMergedAtFirst - later) * std::exp(-at / kDriftCycles);
 }
 
 void MergedReads::count(const TimingTable& times, Cycle until) {

@@ -16,8 +16,9 @@ struct TimingTable;
 inline constexpr double kCountedBefore = 0.5;
 
 /// CTAs that begin together read together, until SMs drift apart: the fraction of the mergeable
-/// reads that are merged at a time `at` after the beginning of the launch.
-[[nodiscard]] double merged_part(const TimingTable& times, double at);
+/// reads that are merged at a time `at` after the beginning of the launch. Where CTAs share SMs,
+/// half of the reads that drifting would keep apart are merged, too.
+[[nodiscard]] double merged_part(const TimingTable& times, double at, bool ctas_share_sms = false);
 
 /// A read that others may make as well, at about the same time.
 struct L2Read {

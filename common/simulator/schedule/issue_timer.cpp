@@ -12,6 +12,10 @@ namespace {
 
 constexpr uint8_t kNoScoreboard = 0xff;
 
+/// A stretch with more slots of mma.sync is booked in parts. A K block would take more than the
+/// cycles of the past that a scheduler's calendar keeps, and the warp would wait for itself.
+constexpr uint32_t kMostMmaSlots = 64;
+
 /// A register that is still pending where a block ends.
 struct PendingAtEnd {
   uint32_t reg = 0;
@@ -160,6 +164,7 @@ class IssueTimer {
       // A branch belongs to the region before it.
       const bool ends_region =
           is_last || nodes_[i].motion.is_fixed ||
+          progress.busy[static_cast<size_t>(Pipe::tensor)] >= kMostMmaSlots ||
           (nodes_[i + 1].motion.is_fixed && !(has_branch && i + 2 == block.last));
       if (ends_region) {
         result_[i].issue_slots =

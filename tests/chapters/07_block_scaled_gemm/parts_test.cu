@@ -127,7 +127,7 @@ TEST(BlockScaledArguments, AQuantisedOutputIsOneThatTheNextGemmCanRead) {
 }
 
 /// D of a first GEMM, in codes and scales, is A of a second one: in device memory, as it is.
-void expect_second_gemm(BlockFormat format, int64_t m, int64_t n, const std::string& config) {
+void expect_second_gemm(BlockFormat format, int64_t m, int64_t n, const char* config) {
   const BlockScaledProblem first =
       make_block_scaled_problem(BlockFormat::kMxfp8, m, n, 160, 0, 5, Fill::kNormal);
   const DeviceBlockScaledProblem first_on_device(first);
@@ -175,7 +175,7 @@ TEST(BlockScaledArguments, AKernelOfAnotherFormatIsRefused) {
 }
 
 TEST(BlockScaledChoice, TakesTheFewestRoundsOfWhatAnSmCanDo) {
-  const auto chosen = [](int64_t m, int64_t n) {
+  const auto chosen = [](int64_t m, int64_t n) -> std::string {
     return choose_block_scaled_kernel(BlockFormat::kMxfp8, m, n, 148).name;
   };
   EXPECT_EQ(chosen(1, 8), "mxfp8_cta1_128x128_1x1");

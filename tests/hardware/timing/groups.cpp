@@ -37,14 +37,16 @@ namespace bw::timing {
 [[gnu::weak]] void measure_narrow_stores(Results& results);
 [[gnu::weak]] void measure_teaching(Results& results);
 [[gnu::weak]] void measure_warp_mma(Results& results);
+[[gnu::weak]] void measure_warp_orders(Results& results);
 [[gnu::weak]] void measure_warp_product(Results& results);
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 37> kGroups{{
+  static constexpr std::array<Group, 38> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
-      {"warp_mma", "mma.sync and ldmatrix: chains, K blocks", true, measure_warp_mma},
+      {"warp_mma", "mma.sync and ldmatrix: chains, what is among MMAs, K blocks", true,
+       measure_warp_mma},
       {"shared_memory", "cycles an access, by width and bank conflicts", true,
        measure_shared_memory},
       {"barrier", "named barriers, mbarriers, cluster barriers", true, measure_barriers},
@@ -97,6 +99,8 @@ std::span<const Group> groups() {
       {"large_ladder", "the same of larger matrices: tests the model", false, measure_large_ladder},
       {"ladder_errors", "how far the ladder's products are from what they should be", false,
        measure_ladder_errors},
+      {"warp_orders", "K blocks by mma.sync whose loads come in other orders: tests the model",
+       false, measure_warp_orders},
       {"warp_product", "a matrix product by mma.sync: tests the model", false,
        measure_warp_product},
       {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},

@@ -41,6 +41,7 @@ struct Group {
 void measure_latency(Results& results);         ///< dependent chains of one warp
 void measure_issue(Results& results);           ///< independent instructions by warps of an SM
 void measure_warp_mma(Results& results);        ///< mma.sync and ldmatrix, alone and together
+void measure_warp_orders(Results& results);     ///< K blocks of such a product in other orders
 void measure_warp_product(Results& results);    ///< a matrix product by mma.sync
 void measure_shared_memory(Results& results);   ///< widths and bank conflicts
 void measure_barriers(Results& results);        ///< named, mbarrier, cluster

@@ -39,8 +39,8 @@ std::vector<double> parts(const LaunchReads& reads, const LaunchTime& time) {
 }
 
 /// Each cluster reads the same, this many cycles after its start.
-LaunchReads same(uint64_t clusters, uint64_t resident, Cycle at) {
-  LaunchReads reads(clusters, resident);
+LaunchReads same(uint64_t clusters, uint64_t resident, Cycle at, bool ctas_share_sms = false) {
+  LaunchReads reads(clusters, resident, ctas_share_sms);
   for (uint64_t i = 0; i < clusters; ++i) reads.add(i, {{.key = kKey, .at = at, .bytes = kBytes}});
   return reads;
 }
@@ -55,6 +55,19 @@ TEST(LaunchReads, WhoAsksWhileLinesAreOnTheirWayGetsThem) {
   LaunchTime busy = launch({0, window + 1});
   busy.l2_queue = 2000;
   EXPECT_DOUBLE_EQ(parts(two, busy).front(), (1 + left(101 + window)) / 2);
+}
+
+TEST(LaunchReads, WhereCtasShareSmsMoreIsReadTogether) {
+  // Long after the beginning only drifting matters: half of what it keeps apart is merged.
+  constexpr Cycle kLate = 1'000'000;
+  const auto reached = [&](bool ctas_share_sms) {
+    return parts(same(2, 2, kLate, ctas_share_sms), launch({0, 0})).front();
+  };
+  const double apart = 1 - times().l2_merge_part;
+  EXPECT_NEAR(reached(false), (1 + apart) / 2, 1e-6);
+  EXPECT_NEAR(reached(true), (1 + apart / 2) / 2, 1e-6);
+  // At the beginning all read together in any case.
+  EXPECT_EQ(parts(same(2, 2, 0, true), launch({0, 0})), parts(same(2, 2, 0), launch({0, 0})));
 }
 
 TEST(LaunchReads, TheFirstOfManySetsTheTime) {
@@ -74,7 +87,7 @@ TEST(LaunchReads, ThroughDifferentPortsLinesComeTwice) {
 }
 
 TEST(LaunchReads, WhoTakesLongerReadsLater) {
-  LaunchReads reads(2, 2);
+  LaunchReads reads(2, 2, false);
   reads.add(0, {{.key = kKey, .at = 1000, .bytes = kBytes}});
   reads.add(1, {{.key = kKey, .at = 1200, .bytes = kBytes}});
   EXPECT_DOUBLE_EQ(parts(reads, launch({0, 0})).front(), (1 + left(1200)) / 2);
@@ -104,7 +117,7 @@ TEST(LaunchReads, WhoFollowsGoesAnywhere) {
   // The places of a wave are in eight GPCs one after the other. Eight neighbours that read the same
   // share a GPC with no other at first; later a third of them do, at random.
   constexpr uint64_t kResident = 128, kNeighbours = 8;
-  LaunchReads reads(2 * kResident, kResident);
+  LaunchReads reads(2 * kResident, kResident, false);
   LaunchTime time;
   for (uint64_t i = 0; i < 2 * kResident; ++i) {
     reads.add(i, {{.key = i / kNeighbours, .bytes = kBytes}});
@@ -122,7 +135,7 @@ TEST(LaunchReads, WhoFollowsGoesAnywhere) {
 }
 
 TEST(LaunchReads, WhoHasReadNothingIsWhole) {
-  const LaunchReads none(3, 2);
+  const LaunchReads none(3, 2, false);
   EXPECT_EQ(parts(none, launch({0, 0, 100})), (std::vector<double>{1, 1, 1}));
 }
 

@@ -373,6 +373,21 @@ TEST(StaticSchedule, AShortBodyIsPredicated) {
   EXPECT_EQ(s.times[1].cycles, 2) << "the body's two instructions, which do nothing";
 }
 
+TEST(StaticSchedule, ManyMmasOfAWarpAreBookedInParts) {
+  std::string mmas;
+  for (int i = 0; i < 24; ++i) {
+    mmas += "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r" + std::to_string(i) +
+            ", %r30}, {%r31, %r32, %r33, %r34}, {%r35, %r36}, {%r37, %r38};\n";
+  }
+  TimingTable times = simple_times();
+  times.mma_interval = 6;
+  // Eleven take 66 slots, and the return's is the last one's.
+  std::vector<uint32_t> parts;
+  for (const uint32_t slots : schedule_of(mmas + "ret;\n", times).slots())
+    if (slots != 0) parts.push_back(slots);
+  EXPECT_EQ(parts, (Numbers{66, 66, 12}));
+}
+
 TEST(StaticSchedule, SixScoreboardsCountLoads) {
   // Eight loads before the first sum: the last three share a scoreboard, so that the first sum of
   // them awaits all three, and the others nothing. Then the scoreboards are free again.
