@@ -28,8 +28,13 @@ def can_run(env):
 
 
 def run(script, arguments, env, seconds):
-    """The CompletedProcess of a Python script, with its output as text and no input."""
-    words = [str(script), *arguments]
+    """The CompletedProcess of a Python script, with its output as text and no input: of a fork, or of a
+    Python of its own."""
+    words = [str(script), *map(str, arguments)]
+    if not can_run(env):
+        return subprocess.run([sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, universal_newlines=True, timeout=seconds,
+                              env=env, check=False)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -227,12 +227,7 @@ class CheckoutTest(unittest.TestCase):
     def run_workbook(self, root, *arguments, **changes):
         """Runs the command with our stub toolkit; standard output and error separate."""
         changes.setdefault("CUDA_HOME", self.toolkit)
-        env, script = environment(**changes), root / "workbook"
-        if forked.can_run(env):
-            return forked.run(script, map(str, arguments), env, SECONDS)
-        return subprocess.run([sys.executable, str(script), *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                              universal_newlines=True, timeout=SECONDS, env=env, check=False)
+        return forked.run(root / "workbook", arguments, environment(**changes), SECONDS)
 
     def assert_reads_little(self, root, *arguments):
         """A command that imports little beyond a bare Python starts quickly on any machine."""

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import forked
 import support
 from tools import codes
 from tools.errors import WorkbookError
@@ -18,9 +19,8 @@ ROOT = support.ROOT
 
 
 def explain(*arguments, columns=100):
-    return subprocess.run([sys.executable, str(ROOT / "workbook"), "explain", *arguments],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
-                          timeout=60, check=False, env=dict(os.environ, COLUMNS=str(columns)))
+    return forked.run(ROOT / "workbook", ["explain", *arguments],
+                      dict(os.environ, COLUMNS=str(columns)), support.SECONDS)
 
 
 class Command(unittest.TestCase):
