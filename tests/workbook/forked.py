@@ -96,7 +96,9 @@ def _forget_the_test():
 
 
 def _reopened(stream, descriptor, mode, buffering=-1):
-    return open(descriptor, mode, buffering, stream.encoding, stream.errors, closefd=False)
+    # Where the test was started with a closed stream, Python has none.
+    return open(descriptor, mode, buffering, getattr(stream, "encoding", None),
+                getattr(stream, "errors", None), closefd=False)
 
 
 def _status_of(script):
