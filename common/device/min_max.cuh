@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The smaller and the larger of two numbers. The standard's are in <algorithm>, which costs nvcc
+/// The smaller and the larger of two numbers. The standard library's header for them costs nvcc
 /// half a second in each file.
 
 #include "common/device/host_device.cuh"

@@ -2,6 +2,7 @@
 
 #include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
 #include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
+#include "solutions/05_blockwise_fp8_gemm/prepared_gemm.hpp"
 
 namespace bw {
 namespace {

@@ -15,7 +15,7 @@ std::vector<GemmKernel> collect_kernels() {
   for (const auto group :
        {detail::single_cta_kernels, detail::half_tile_kernels, detail::cta_pair_kernels,
         detail::cluster_kernels, detail::pair_cluster_kernels, detail::fp32_output_kernels}) {
-    for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
+    for (const GemmKernel& kernel : group()) all.push_back(kernel);
   }
   return all;
 }

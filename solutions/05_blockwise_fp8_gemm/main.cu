@@ -9,9 +9,9 @@
 #include "common/host/device_attribute.hpp"
 #include "common/host/event_timer.hpp"
 #include "common/host/program.hpp"
-#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
+#include "solutions/05_blockwise_fp8_gemm/prepared_gemm.hpp"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "common/host/find_by_name.hpp"
 #include "common/host/lasting_text.hpp"
 #include "common/host/require.hpp"
@@ -34,7 +32,7 @@ const std::vector<GemmKernel>& gemm_kernels() {
                                 detail::narrow_tile_single()};
     for (auto* group : {detail::square_tiles, detail::small_tiles, detail::between_tiles,
                         detail::half_tiles, detail::swap_ab_tiles}) {
-      for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
+      for (const GemmKernel& kernel : group()) all.push_back(kernel);
     }
     return all;
   }();

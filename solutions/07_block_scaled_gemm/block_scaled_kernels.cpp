@@ -14,7 +14,7 @@ namespace {
 std::vector<BlockScaledKernel> collect_kernels() {
   std::vector<BlockScaledKernel> all;
   for (const auto group : {detail::mxfp8_kernels, detail::mxfp4_kernels, detail::nvfp4_kernels}) {
-    for (BlockScaledKernel& kernel : group()) all.push_back(std::move(kernel));
+    for (const BlockScaledKernel& kernel : group()) all.push_back(kernel);
   }
   return all;
 }

@@ -9,10 +9,10 @@
 #include "common/host/device_attribute.hpp"
 #include "common/host/event_timer.hpp"
 #include "common/host/lab_cycles.hpp"
-#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
 #include "solutions/05_blockwise_fp8_gemm/instantiate_kernel.cuh"
+#include "solutions/05_blockwise_fp8_gemm/prepared_gemm.hpp"
 
 namespace bw::lab {
 
