@@ -1,9 +1,8 @@
 /// \file
 /// Contract, chapter 1: the members of ProducerConsumerPipeline that are not scopes.
-#include <gtest/gtest.h>
-
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter01_pipeline {
 namespace {

@@ -1,12 +1,11 @@
 /// \file
 /// Contract, chapter 1: the scopes and handles of ProducerConsumerPipeline.
-#include <gtest/gtest.h>
-
 #include <type_traits>
 #include <utility>
 
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter01_scopes {
 namespace {

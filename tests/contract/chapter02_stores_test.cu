@@ -1,7 +1,5 @@
 /// \file
 /// Contract, chapter 2: TmemAddress' stores of every shape of the ISA, as words and as fp32.
-#include <gtest/gtest.h>
-
 #include <set>
 #include <utility>
 
@@ -9,6 +7,7 @@
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_allocation.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter02_stores {
 namespace {

@@ -1,13 +1,12 @@
 /// \file
 /// Contract, chapter 2: the life of tensor memory.
-#include <gtest/gtest.h>
-
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_allocation.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_dealloc_barrier.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_stage.cuh"
 #include "solutions/02_tmem_lifecycle/warp_group_barrier.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter02_lifecycle {
 namespace {

@@ -1,13 +1,11 @@
 /// \file
 /// Contract, chapter 3: what MmaWarpContext and EpilogueWarpContext do on entry and exit.
-#include <gtest/gtest.h>
-
-#include <string>
 #include <vector>
 
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter03_contexts {
 namespace {
@@ -28,6 +26,7 @@ constexpr uint16_t kMask = 3;
 /// The form that makes the contexts, and the numbers of CTAs and epilogue threads.
 enum class Form { kCreate, kReadyMade };
 struct Making {
+  const char* name;
   Form form;
   int cta_group;
   int epilogue_threads;
@@ -135,8 +134,19 @@ struct Life {
 
 /// Lives of every form, CTA group and number of epilogue threads; the expectations hold in each
 /// CTA.
-class WarpContext : public testing::TestWithParam<Making> {
- protected:
+struct WarpContext {
+  static constexpr const char* kInstance = "Makings";
+  static constexpr Making kValues[] = {
+      {"Create", Form::kCreate, 1, 128},
+      {"ReadyMade", Form::kReadyMade, 1, 128},
+      {"CreateOfAPair", Form::kCreate, 2, 128},
+      {"ReadyMadeOfAPair", Form::kReadyMade, 2, 128},
+      {"CreateWithTwoEpilogueGroups", Form::kCreate, 1, 256},
+      {"ReadyMadeWithTwoEpilogueGroups", Form::kReadyMade, 1, 256},
+      {"CreateOfAPairWithTwoEpilogueGroups", Form::kCreate, 2, 256},
+      {"ReadyMadeOfAPairWithTwoEpilogueGroups", Form::kReadyMade, 2, 256}};
+  const Making* value;
+
   template <int CtaGroup, int epilogue_threads>
   static std::vector<ContextSeen> lives_of(Form form) {
     constexpr unsigned kCtaThreads = kContextThreads<epilogue_threads>;
@@ -145,8 +155,8 @@ class WarpContext : public testing::TestWithParam<Making> {
     return form == Form::kCreate ? observe_cluster<Created>(CtaGroup, kCtaThreads)
                                  : observe_cluster<ReadyMade>(CtaGroup, kCtaThreads);
   }
-  static std::vector<ContextSeen> lives() {
-    const auto [form, cta_group, epilogue_threads] = GetParam();
+  std::vector<ContextSeen> lives() const {
+    const auto [name, form, cta_group, epilogue_threads] = *value;
     if (cta_group == 1) {
       return epilogue_threads == 128 ? lives_of<1, 128>(form) : lives_of<1, 256>(form);
     }
@@ -170,7 +180,7 @@ TEST_P(WarpContext, MmaEnterDoesNotWaitForTheEpiloguesEnd) {
 TEST_P(WarpContext, MmaExitWaitsForEveryEpilogueThreadAndDeallocates) {
   // The simulator faults when a CTA exits with tensor memory that is still allocated.
   for (const ContextSeen& seen : lives()) {
-    EXPECT_EQ(seen.left, static_cast<uint32_t>(GetParam().epilogue_threads * GetParam().cta_group));
+    EXPECT_EQ(seen.left, static_cast<uint32_t>(value->epilogue_threads * value->cta_group));
     EXPECT_EQ(seen.dealloc_phase_after, 1u);
   }
 }
@@ -183,18 +193,6 @@ TEST_P(WarpContext, EpilogueReadsGarbageBeforeSyncTheAddressAfterIt) {
 TEST_P(WarpContext, EpilogueEnterSignalsNothing) {
   EXPECT_EQ(lives().back().dealloc_phase_inside, 0u) << "in the warp that leaves last";
 }
-std::string name_of(const testing::TestParamInfo<Making>& making) {
-  return std::string(making.param.form == Form::kCreate ? "Create" : "ReadyMade") +
-         (making.param.cta_group == 2 ? "OfAPair" : "") +
-         (making.param.epilogue_threads == 256 ? "WithTwoEpilogueGroups" : "");
-}
-INSTANTIATE_TEST_SUITE_P(
-    Makings, WarpContext,
-    testing::Values(Making{Form::kCreate, 1, 128}, Making{Form::kReadyMade, 1, 128},
-                    Making{Form::kCreate, 2, 128}, Making{Form::kReadyMade, 2, 128},
-                    Making{Form::kCreate, 1, 256}, Making{Form::kReadyMade, 1, 256},
-                    Making{Form::kCreate, 2, 256}, Making{Form::kReadyMade, 2, 256}),
-    name_of);
 
 /// The epilogue comes late to its `Sync::wait()`.
 struct EnterAlone {

@@ -1,8 +1,6 @@
 /// \file
 /// Contract, chapter 3: the members of OutputTilePipeline, and the values that contexts are made
 /// from.
-#include <gtest/gtest.h>
-
 #include <type_traits>
 #include <utility>
 
@@ -10,6 +8,7 @@
 #include "solutions/03_warp_contexts/output_tile_pipeline.cuh"
 #include "solutions/03_warp_contexts/warp_context_types.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter03_pipeline {
 namespace {

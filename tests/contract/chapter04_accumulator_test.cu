@@ -1,8 +1,6 @@
 /// \file
 /// Contract, chapter 4: BlockwiseFp8Accumulator. Tensor memory is filled as tcgen05.mma would, and
 /// the promoted sums are compared bit by bit with the host's float arithmetic.
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
 #include <type_traits>
@@ -11,6 +9,7 @@
 #include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
 #include "solutions/04_per_k_contexts/epilogue_k_context.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter04_accumulator {
 namespace {
@@ -174,17 +173,15 @@ auto promote_in_each_cta() {
                                    kContextThreads<Scenario::kOutput.epilogue_threads>);
 }
 
-template <class Scenario>
-class BlockwiseFp8AccumulatorOf : public testing::Test {};
-using Tiles = testing::Types<Promote<128, 64, 1, 64>,   // one B-scale
-                             Promote<128, 96, 1, 32>,   // the second tile of 96
-                             Promote<128, 192, 1, 64>,  // the most columns of a thread
-                             Promote<64, 128, 1, 128>,  // half of the lanes
-                             Promote<64, 96, 1, 64>,    // …, the boundary in the first thread's
-                             Promote<64, 128, 2, 128>,  // a pair's MMA of 128 rows
-                             Promote<128, 80, 2, 48>,   // a pair's MMA of 256 rows
-                             Promote<128, 256, 1, 128, 256>,   // two groups of epilogue warps
-                             Promote<128, 256, 2, 128, 256>>;  // … of each CTA of a pair
+using Tiles = Types<Promote<128, 64, 1, 64>,          // one B-scale
+                    Promote<128, 96, 1, 32>,          // the second tile of 96
+                    Promote<128, 192, 1, 64>,         // the most columns of a thread
+                    Promote<64, 128, 1, 128>,         // half of the lanes
+                    Promote<64, 96, 1, 64>,           // …, the boundary in the first thread's
+                    Promote<64, 128, 2, 128>,         // a pair's MMA of 128 rows
+                    Promote<128, 80, 2, 48>,          // a pair's MMA of 256 rows
+                    Promote<128, 256, 1, 128, 256>,   // two groups of epilogue warps
+                    Promote<128, 256, 2, 128, 256>>;  // … of each CTA of a pair
 TYPED_TEST_SUITE(BlockwiseFp8AccumulatorOf, Tiles);
 
 TYPED_TEST(BlockwiseFp8AccumulatorOf, PromoteFormsTheScaleProductFirst) {

@@ -1,12 +1,11 @@
 /// \file
 /// Contract, chapter 4: TilePayload, BlockwiseFp8TilePayload and InputTilePipeline.
-#include <gtest/gtest.h>
-
 #include <type_traits>
 
 #include "common/device/bulk_copy.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter04_input {
 namespace {

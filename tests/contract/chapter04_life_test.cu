@@ -1,8 +1,6 @@
 /// \file
 /// Contract, chapter 4: `per_k_stage` of both warp contexts, in a kernel with every role: what each
 /// finds when it enters K block k, with all possible sides late.
-#include <gtest/gtest.h>
-
 #include "common/device/tcgen05_commit.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
@@ -10,6 +8,7 @@
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 #include "solutions/04_per_k_contexts/output_k_pipeline.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter04_life {
 namespace {

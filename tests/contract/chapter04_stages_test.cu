@@ -1,14 +1,13 @@
 /// \file
 /// Contract, chapter 4: one K block as the MMA warp and as the epilogue see it (MmaKStage,
 /// EpilogueKStage, EpilogueKContext, OutputTilePipeline::per_k).
-#include <gtest/gtest.h>
-
 #include <type_traits>
 #include <utility>
 
 #include "solutions/04_per_k_contexts/epilogue_k_context.cuh"
 #include "solutions/04_per_k_contexts/output_k_pipeline.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test::chapter04_stages {
 namespace {

@@ -1,11 +1,10 @@
 /// \file
 /// Contract, chapter 5: arrive counts, multicast masks, EpiLoadPipeline, LoadOrderBarrier.
-#include <gtest/gtest.h>
-
 #include <type_traits>
 
 #include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
 #include "tests/contract/observation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test {
 namespace {

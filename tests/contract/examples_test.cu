@@ -1,7 +1,5 @@
 /// \file
 /// The examples that the site shows with a type (docs/site/examples.dox): compiled, run, compared.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_allocation.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw::test {
 namespace {

@@ -1,8 +1,10 @@
-"""The sources that nvcc compiles in solutions/ include no heavy header of the standard library.
+"""The sources that nvcc compiles in solutions/ include no heavy header of the standard library, those in
+tests/ none of GoogleTest.
 
 nvcc reads every header of a file three times. Each of these costs it between a fifth of a second and
 two seconds in each file; `common/host/require.hpp`, `common/device/min_max.cuh` and functions of the
-host's library are there instead. A source without device code is the C++ compiler's
+host's library are there instead. GoogleTest's take six seconds: tests with device code have
+`tests/device_cases.hpp`. A source without device code is the C++ compiler's
 (`bw_without_device_code`), and may include what it likes.
 
 device_headers_test.py <build folder>
@@ -19,13 +21,14 @@ ROOT = Path(__file__).resolve().parents[2]
 HEAVY = frozenset("algorithm filesystem fstream functional iomanip iostream map memory ostream random "
                   "ranges regex set sstream stdexcept string string_view unordered_map "
                   "unordered_set".split())
+GOOGLE_TEST = frozenset(["gtest/gtest.h", "gtest/gtest-spi.h"])
 # A program of the host with one small kernel among its functions.
 MAY_BE_HEAVY = ("solutions/06_hopper_fp8_gemm/main.cu",)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
 
 
-def device_sources(build, root=ROOT):
-    """What nvcc compiles of solutions/, relative to the root: a united file's members."""
+def device_sources(build, folder, root=ROOT):
+    """What nvcc compiles of a folder, relative to the root: a united file's members."""
     commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     found = set()
     for command in commands:
@@ -35,16 +38,16 @@ def device_sources(build, root=ROOT):
         united = build in source.parents
         members = _INCLUDE.findall(source.read_text(encoding="utf-8")) if united else [(str(source), "")]
         found.update((root / own).relative_to(root).as_posix() for own, _ in members)
-    return sorted(name for name in found if name.startswith("solutions/"))
+    return sorted(name for name in found if name.startswith(folder + "/"))
 
 
-def heavy_includes(source, root=ROOT):
+def heavy_includes(source, heavy=HEAVY, root=ROOT):
     """Sentences: by which way a source includes which heavy headers."""
     came_from, todo, sentences = {source: None}, [source], []
     while todo:
         name = todo.pop(0)
         for own, standard in _INCLUDE.findall((root / name).read_text(encoding="utf-8")):
-            if standard in HEAVY:
+            if standard in heavy:
                 way = [name]
                 while came_from[way[0]]:
                     way.insert(0, came_from[way[0]])
@@ -57,7 +60,7 @@ def heavy_includes(source, root=ROOT):
 
 class DeviceHeaders(unittest.TestCase):
     def test_no_source_includes_a_heavy_header(self):
-        sources = device_sources(BUILD)
+        sources = device_sources(BUILD, "solutions")
         self.assertGreater(len(sources), 70)
         for source in sources:
             found = heavy_includes(source)
@@ -66,6 +69,13 @@ class DeviceHeaders(unittest.TestCase):
             else:
                 self.assertEqual(found, [])
 
+    def test_no_test_includes_googletests_headers(self):
+        sources = device_sources(BUILD, "tests")
+        self.assertIn("tests/contract/chapter01_pipeline_test.cu", sources)
+        for source in sources:
+            self.assertEqual(heavy_includes(source, GOOGLE_TEST), [])
+        self.assertTrue(heavy_includes("tests/device_cases.cpp", GOOGLE_TEST))
+
     def test_a_heavy_header_is_found_wherever_it_is(self):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
@@ -73,7 +83,8 @@ class DeviceHeaders(unittest.TestCase):
                                "b.hpp": '  #  include "c.hpp"\n#include "a.cu"\n// #include <map>\n',
                                "c.hpp": "#include<string>\n#include <cstring>\n"}.items():
                 (root / name).write_text(text, encoding="utf-8")
-            self.assertEqual(heavy_includes("a.cu", root), ["a.cu -> b.hpp -> c.hpp includes <string>"])
+            self.assertEqual(heavy_includes("a.cu", root=root),
+                             ["a.cu -> b.hpp -> c.hpp includes <string>"])
 
 
 if __name__ == "__main__":

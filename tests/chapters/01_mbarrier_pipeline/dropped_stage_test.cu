@@ -3,7 +3,6 @@
 #undef NDEBUG
 
 #include <cuda_runtime_api.h>
-#include <gtest/gtest.h>
 
 #include <type_traits>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "common/device/fence.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
+#include "tests/device_cases.hpp"
 
 namespace {
 

@@ -1,8 +1,6 @@
 /// \file
 /// EpiLoadPipeline, LoadOrderBarrier and the throttle of launch control: the waits, and how far one
 /// side may be ahead.
-#include <gtest/gtest.h>
-
 #include <vector>
 
 #include "common/host/cuda_check.hpp"
@@ -10,6 +8,7 @@
 #include "solutions/05_blockwise_fp8_gemm/clc_tile_scheduler.cuh"
 #include "solutions/05_blockwise_fp8_gemm/epi_load_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/load_order_barrier.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw {
 namespace {

@@ -3,11 +3,10 @@
 /// formulas.
 #include "solutions/05_blockwise_fp8_gemm/cluster_layout.cuh"
 
-#include <gtest/gtest.h>
-
 #include <vector>
 
 #include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
+#include "tests/device_cases.hpp"
 
 namespace bw {
 namespace {

@@ -10,9 +10,9 @@
 #include "common/device/scale_atom.cuh"
 #include "common/host/error.hpp"
 #include "common/host/quantised_comparison.hpp"
-#include "solutions/07_block_scaled_gemm/block_scaled_config.cuh"
 #include "solutions/07_block_scaled_gemm/block_scaled_gemm.hpp"
 #include "solutions/07_block_scaled_gemm/device_block_scaled_problem.hpp"
+#include "tests/chapters/07_block_scaled_gemm/tmem_plans.hpp"
 
 namespace bw {
 namespace {
@@ -189,26 +189,8 @@ TEST(BlockScaledChoice, TakesTheFewestRoundsOfWhatAnSmCanDo) {
   EXPECT_EQ(chosen(9472, 1024), "mxfp8_cta2_256x256_2x2_clc_overlap");
 }
 
-/// What a configuration makes of tensor memory.
-struct Plan {
-  int accumulators, accumulator_columns, sets, set_columns, scales_begin, second, shared;
-};
-template <BlockScaledTraits traits>
-Plan plan_of() {
-  using Tmem = typename BlockScaledConfig<traits>::Tmem;
-  return {Tmem::kNumAccumulators, Tmem::kAccumulatorColumns, Tmem::kNumSets,      Tmem::kSetColumns,
-          Tmem::kScalesBegin,     Tmem::kSecondAccumulator,  Tmem::kSharedColumns};
-}
-template <BlockFormat format, int n, AccumulatorPlan accumulators = AccumulatorPlan::kRing>
-Plan pair_plan() {
-  return plan_of<BlockScaledTraits{
-      .format = format,
-      .gemm = {.mma_m = 256, .mma_n = n, .cta_group = 2, .cluster_m = 2},
-      .accumulators = accumulators}>();
-}
-
 /// Accumulators and sets don't share columns, and all are below 512.
-void expect_plan(const Plan& plan, int accumulators, int set_columns) {
+void expect_plan(const TmemPlan& plan, int accumulators, int set_columns) {
   EXPECT_EQ(plan.accumulators, accumulators);
   EXPECT_EQ(plan.set_columns, set_columns);
   EXPECT_LE(plan.accumulators * plan.accumulator_columns, plan.scales_begin);
@@ -229,10 +211,10 @@ TEST(BlockScaledTmem, TwoAccumulatorsOf256ColumnsLeaveNoRoom) {
 }
 
 TEST(BlockScaledTmem, OverlappingAccumulatorsShareWhatIsMissing) {
-  const Plan mxfp8 = pair_plan<BlockFormat::kMxfp8, 256, AccumulatorPlan::kOverlapping>();
+  const TmemPlan mxfp8 = pair_plan<BlockFormat::kMxfp8, 256, AccumulatorPlan::kOverlapping>();
   EXPECT_EQ(mxfp8.shared, 2 * 256 + 2 * 12 - 512);
   EXPECT_EQ(mxfp8.second + 256, mxfp8.scales_begin);
-  const Plan nvfp4 = pair_plan<BlockFormat::kNvfp4, 256, AccumulatorPlan::kOverlapping>();
+  const TmemPlan nvfp4 = pair_plan<BlockFormat::kNvfp4, 256, AccumulatorPlan::kOverlapping>();
   EXPECT_EQ(nvfp4.shared, 2 * 256 + 2 * 48 - 512);
 }
 
