@@ -17,6 +17,13 @@ endif()
 target_compile_options(bw_build_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${bw_warnings};-Wpedantic>"
   "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=$<JOIN:${bw_warnings},$<COMMA>>>")
+# GCC collects garbage from 128 MB on, which is a tenth of the time that large groups of files take it. With the first
+# collection at 1 GB their compilation needs a third more memory, at most 1.3 GB.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(bw_first_collection_kib 1000000)
+  target_compile_options(bw_build_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=${bw_first_collection_kib}>")
+endif()
 # Host code rounds as written on every machine, and plain characters are signed as on x86-64: 64-bit
 # Arm has fused multiply-adds in its base instructions, and its characters are unsigned.
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")

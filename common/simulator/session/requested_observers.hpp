@@ -5,7 +5,10 @@
 /// simulator is a shared library, they are another one, libsimulator_observers.so, in the same
 /// folder. Static forms of the simulator hold them.
 
-#include "common/simulator/machine/device.hpp"
+namespace bw::sim {
+class Device;
+struct Settings;
+}  // namespace bw::sim
 
 /// Adds the requested observers to a device, before its first launch, and returns whether launches
 /// are written to a file. Throws SimulationError for a setting that can't be read and for a file
