@@ -23,7 +23,8 @@ SKIPPED = 77
 MAJOR_VERSION = {"clang-format": 14, "clang-tidy": 14, "ruff": None, "shellcheck": None}
 CPP = (".cpp", ".hpp", ".cu", ".cuh")
 # What GCC knows and clang doesn't.
-TIDY_OPTIONS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+TIDY_OPTIONS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option",
+                "--extra-arg=-Wno-unused-command-line-argument"]
 
 
 def find_tool(name):
