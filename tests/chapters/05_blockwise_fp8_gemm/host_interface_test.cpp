@@ -26,6 +26,7 @@
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cost_model.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_launch.hpp"
+#include "tests/chapters/with_stride.hpp"
 
 namespace bw {
 namespace {
@@ -45,18 +46,6 @@ using BitsOf = std::conditional_t<bytes == sizeof(uint16_t), uint16_t, uint32_t>
 
 BlockwiseProblem small_problem(float beta) {
   return make_blockwise_problem(200, 264, 272, beta, /*seed=*/5, Fill::kNormal);
-}
-
-/// Row-major `values` [rows, columns], its rows `stride` apart; the gaps hold `padding`.
-template <class T>
-std::vector<T> with_stride(const std::vector<T>& values, int64_t columns, int64_t stride,
-                           T padding) {
-  const int64_t rows = static_cast<int64_t>(values.size()) / columns;
-  std::vector<T> padded(rows * stride, padding);
-  for (int64_t row = 0; row < rows; ++row) {
-    std::copy_n(values.begin() + row * columns, columns, padded.begin() + row * stride);
-  }
-  return padded;
 }
 
 /// Leading dimensions of the matrices, in elements.

@@ -1,25 +1,13 @@
 /// \file
 /// The GEMM as a library on a GPU: leading dimensions, D in place of C, streams, repeated runs.
-#include <algorithm>
 #include <limits>
 
 #include "common/host/ceil_div.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
+#include "tests/chapters/with_stride.hpp"
 
 namespace bw {
 namespace {
-
-/// Row-major `values` [rows, columns], its rows `stride` apart; the gaps hold `padding`.
-template <class T>
-std::vector<T> with_stride(const std::vector<T>& values, int64_t columns, int64_t stride,
-                           T padding) {
-  const int64_t rows = static_cast<int64_t>(values.size()) / columns;
-  std::vector<T> padded(rows * stride, padding);
-  for (int64_t row = 0; row < rows; ++row) {
-    std::copy_n(values.begin() + row * columns, columns, padded.begin() + row * stride);
-  }
-  return padded;
-}
 
 class Interface : public HopperTest {};
 

@@ -27,6 +27,29 @@ __device__ uint32_t next_halves(uint32_t& word) {
   return (word = word * 1664525 + 1013904223) & 0xbfffbfff;
 }
 
+/// Fills operands with them.
+template <uint32_t count, uint32_t words>
+__device__ void fill(uint32_t (&operands)[count][words], uint32_t& word) {
+  for (auto& operand : operands)
+    for (uint32_t& x : operand) x = next_halves(word);
+}
+
+/// All threads of a CTA fill shared memory with such halves; on return all of it is there.
+__device__ void fill_shared(uint8_t* shared, uint32_t bytes, uint32_t seed) {
+  for (uint32_t i = threadIdx.x; i < bytes / 4; i += blockDim.x)
+    reinterpret_cast<uint32_t*>(shared)[i] = (i + seed) * 1664525 & 0xbfffbfff;
+  __syncthreads();
+}
+
+/// `first` and all elements of a warp's sums, added: with it the compiler keeps them all.
+template <uint32_t down, uint32_t across>
+__device__ float total(const float (&d)[down][across][4], float first = 0) {
+  float all = first;
+  for (auto& row : d)
+    for (auto& sum : row) all += sum[0] + sum[1] + sum[2] + sum[3];
+  return all;
+}
+
 /// MMAs of a warp that go round `sums` sums. As in a product, a row of sums shares an A of its own,
 /// a column a B.
 template <uint32_t sums>
@@ -36,10 +59,8 @@ __global__ void __launch_bounds__(12 * 32) mma_chains(Span* spans, uint32_t seed
   uint32_t a[kDown][4], b[kAcross][2];
   float d[kDown][kAcross][4] = {};
   uint32_t word = seed + threadIdx.x;
-  for (auto& operand : a)
-    for (uint32_t& x : operand) x = next_halves(word);
-  for (auto& operand : b)
-    for (uint32_t& x : operand) x = next_halves(word);
+  fill(a, word);
+  fill(b, word);
   int64_t begin = 0, end = 0;
 #pragma unroll 1
   for (uint32_t pass = 0; pass < kPasses; ++pass) {
@@ -57,10 +78,7 @@ __global__ void __launch_bounds__(12 * 32) mma_chains(Span* spans, uint32_t seed
     end = cycle();
   }
   write_span(spans, begin, end);
-  float all = 0;
-  for (auto& row : d)
-    for (auto& sum : row) all += sum[0] + sum[1] + sum[2] + sum[3];
-  keep(__float_as_uint(all), sink);
+  keep(__float_as_uint(total(d)), sink);
 }
 
 constexpr uint32_t kBytesOfPlace = 512;  // a warp's widest access
@@ -77,20 +95,16 @@ template <Among kind, uint32_t mmas>
 __global__ void __launch_bounds__(16 * 32) mmas_among(Span* spans, uint32_t seed, uint32_t* sink) {
   constexpr uint32_t kSide = 4, kAhead = 2, kPlaces = kPlacesOf<mmas>;
   extern __shared__ __align__(1024) uint8_t shared[];
-  const uint32_t lane = threadIdx.x % 32, pieces = blockDim.x * kPlaces * 16;
-  for (uint32_t i = threadIdx.x; i < pieces / 4; i += blockDim.x)
-    reinterpret_cast<uint32_t*>(shared)[i] = (i + seed) * 1664525 & 0xbfffbfff;
-  __syncthreads();
+  const uint32_t lane = threadIdx.x % 32;
+  fill_shared(shared, blockDim.x * kPlaces * 16, seed);
   const uint32_t own =
       ptx::shared_address(shared) + threadIdx.x / 32 * kPlaces * kBytesOfPlace + lane * 16;
   uint32_t a[kSide][4], b[kSide][2];
   float d[kSide][kSide][4] = {}, f[4] = {1, 2, 3, 4};
   uint32_t word = seed + threadIdx.x;
   const float factor = __uint_as_float(word | 0x3f000000);
-  for (auto& operand : a)
-    for (uint32_t& x : operand) x = next_halves(word);
-  for (auto& operand : b)
-    for (uint32_t& x : operand) x = next_halves(word);
+  fill(a, word);
+  fill(b, word);
   int64_t begin = 0, end = 0;
 #pragma unroll 1
   for (uint32_t pass = 0; pass < kPasses; ++pass) {
@@ -136,10 +150,7 @@ __global__ void __launch_bounds__(16 * 32) mmas_among(Span* spans, uint32_t seed
     end = cycle();
   }
   write_span(spans, begin, end);
-  float all = f[0] + f[1] + f[2] + f[3];
-  for (auto& row : d)
-    for (auto& sum : row) all += sum[0] + sum[1] + sum[2] + sum[3];
-  keep(__float_as_uint(all), sink);
+  keep(__float_as_uint(total(d, f[0] + f[1] + f[2] + f[3])), sink);
 }
 
 /// What a K block of multiply_by_warps does.
@@ -151,9 +162,7 @@ __global__ void __launch_bounds__(2 * WarpMma::kThreads)
     warp_blocks(Span* spans, uint32_t seed, uint32_t* sink) {
   using M = WarpMma;
   extern __shared__ __align__(1024) uint8_t stages[];
-  for (uint32_t i = threadIdx.x; i < M::kSharedBytes / 4; i += blockDim.x)
-    reinterpret_cast<uint32_t*>(stages)[i] = (i + seed) * 1664525 & 0xbfffbfff;
-  __syncthreads();
+  fill_shared(stages, M::kSharedBytes, seed);
   float d[4][8][4] = {};
   uint32_t a[4][4], b[4][4];
   uint32_t word = seed + threadIdx.x, sum = 0;
@@ -202,10 +211,7 @@ __global__ void __launch_bounds__(2 * WarpMma::kThreads)
     end = cycle();
   }
   write_span(spans, begin, end);
-  float all = 0;
-  for (auto& row : d)
-    for (auto& piece : row) all += piece[0] + piece[1] + piece[2] + piece[3];
-  keep(__float_as_uint(all) ^ sum, sink);
+  keep(__float_as_uint(total(d)) ^ sum, sink);
 }
 
 constexpr uint32_t kSlices = WarpMma::kRowBytes / WarpMma::kMmaBytes;
@@ -298,9 +304,7 @@ __global__ void __launch_bounds__((down < 4 ? 12 : 8) * 32)
   constexpr uint32_t kWarpsAcross = M::kSide / (across * M::kMmaColumns);
   constexpr uint32_t kWarpsDown = M::kSide / (down * M::kMmaRows);
   extern __shared__ __align__(1024) uint8_t stages[];
-  for (uint32_t i = threadIdx.x; i < M::kSharedBytes / 4; i += blockDim.x)
-    reinterpret_cast<uint32_t*>(stages)[i] = (i + seed) * 1664525 & 0xbfffbfff;
-  __syncthreads();
+  fill_shared(stages, M::kSharedBytes, seed);
   float d[down][across][4] = {};
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % (kWarpsAcross * kWarpsDown);
   int64_t begin = 0, end = 0;
@@ -322,10 +326,7 @@ __global__ void __launch_bounds__((down < 4 ? 12 : 8) * 32)
     end = cycle();
   }
   write_span(spans, begin, end);
-  float all = 0;
-  for (auto& row : d)
-    for (auto& piece : row) all += piece[0] + piece[1] + piece[2] + piece[3];
-  keep(__float_as_uint(all), sink);
+  keep(__float_as_uint(total(d)), sink);
 }
 
 template <uint32_t sums>
