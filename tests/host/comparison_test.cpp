@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/host/error.hpp"
+
 namespace bw {
 namespace {
 

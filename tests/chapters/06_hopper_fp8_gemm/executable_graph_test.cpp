@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/host/error.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
 namespace bw {

@@ -10,17 +10,7 @@
 #include "common/simulator/units/memory/access_events.hpp"
 
 namespace bw::sim {
-namespace {
 
-/// From the first to the last byte that the lanes access, all of which are in one CTA's memory or
-/// one allocation.
-struct Span {
-  const std::byte* first = nullptr;
-  size_t bytes = 0;
-};
-
-/// Tells the contents of shared memory of a write, or asks them what a load reads of what nothing
-/// has written.
 void check_contents(Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,
                     Access access, const Span& span, LanePointers& out) {
   Cta* cta = strand.cta;
@@ -51,6 +41,8 @@ void check_contents(Strand& strand, const Instruction& instruction, LaneMask act
   }
   if (out.unwritten != 0) out.cta = cta;
 }
+
+namespace {
 
 /// Tells the tensor maps of the cluster's copies of a write.
 void check_maps(const Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,

@@ -35,4 +35,17 @@ struct LanePointers {
 AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
                            AddressSpace written, size_t bytes, Access access, LanePointers& out);
 
+/// From the first to the last byte that the lanes access, all of which are in one CTA's memory or
+/// one allocation.
+struct Span {
+  const std::byte* first = nullptr;
+  size_t bytes = 0;
+};
+
+/// Tells the contents of shared memory of a write, or asks them what a load reads of what nothing
+/// has written: `out` then holds those lanes, and the CTA. A span outside shared memory whose
+/// contents are tracked is left alone.
+void check_contents(Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,
+                    Access access, const Span& span, LanePointers& out);
+
 }  // namespace bw::sim
