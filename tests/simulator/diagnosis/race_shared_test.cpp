@@ -495,6 +495,31 @@ TEST(RaceShared, AStrongReadComesBeforeTheReadersOwnWrite) {
           64);
 }
 
+/// A lane that has read a flag without a fence may access the volatile data before it; a lane of the
+/// same warp that has not read it may not.
+TEST(RaceShared, AFlagThatALaneHasReadOrdersItsVolatileData) {
+  const auto kernel = [](const std::string& first_reader) {
+    return R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  setp.eq.u32 %p0, %warp, 0;
+  @!%p0 bra READER;
+  st.volatile.shared.u32 [%r0], %t;
+  membar.cta;
+  st.relaxed.cta.shared.u32 [%r0+2048], %t;
+  bra DONE;
+READER:
+  nanosleep.u32 1000;
+  setp.ge.u32 %p1, %lane, )" +
+           first_reader + R"(;
+  @%p1 ld.relaxed.cta.shared.u32 %r2, [%r0+2048];
+  ld.volatile.shared.u32 %r3, [%r0];
+DONE:
+)";
+  };
+  expect_no_race(kernel("0"), 64);
+  expect_race({"ld.volatile", "warp 1, lane 0"}, kernel("1"), 64);
+}
+
 /// The detector tells how much shared memory the largest launch so far has used.
 TEST(RaceShared, TheLargestUseOfSharedMemoryIsKept) {
   Runner runner(race_settings());

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <ctime>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/clock/free_slots.hpp"
@@ -114,6 +115,20 @@ TEST(LaunchTime, WhoHasAskedForMuchLeavesOthersTheirPartOfAPort) {
   capacity.places = 2;
   const std::vector three = {greedy, steady(kL2, 10), steady(kL2, 10)};
   EXPECT_NEAR(cycles(three, capacity), 32 * kInterval, 2 * kStepError);
+}
+
+TEST(LaunchTime, ThoseThatReadThroughOnePortShareIt) {
+  LaunchCapacity capacity = machine(2, 2);
+  capacity.port_a_cycle = 50;
+  const auto factor = [&](float one, float other, std::vector<uint32_t> ports) {
+    capacity.ports = std::move(ports);
+    return cycles({steady(kL2, one), steady(kL2, other)}, capacity) / (16 * kInterval);
+  };
+  constexpr double kError = kStepError / (16 * kInterval);
+  EXPECT_NEAR(factor(50, 50, {0, 1}), 1, kError);
+  EXPECT_NEAR(factor(50, 50, {1, 1}), 2, kError);
+  EXPECT_NEAR(factor(10, 50, {0, 0}), 1.2, kError);  // the first takes less than its part
+  EXPECT_NEAR(factor(50, 20, {0, 0}), 1.4, kError);
 }
 
 TEST(LaunchTime, CopiesThatCameEarlyMayComeLater) {

@@ -9,6 +9,7 @@
 #include "common/simulator/base/device_address.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/session/contents.hpp"
+#include "common/simulator/session/requested_observers.hpp"
 #include "common/simulator/session/session.hpp"
 
 namespace bw::sim::test::session_test {
@@ -88,6 +89,21 @@ TEST(Session, ChoosesTheMachineByName) {
   Session session("h100", "");
   EXPECT_EQ(std::string(session.device().settings().machine->name), "h100");
   EXPECT_THROW(Session("GTX", ""), SimulationError);
+}
+
+TEST(Session, OnlyWhatASettingAsksForIsLoaded) {
+  Settings settings;
+  EXPECT_EQ(session::request_for_observers(settings), nullptr);
+  for (const char* const name :
+       {"BW_SIM_EVENTS", "BW_SIM_RECORDING", "BW_SIM_STATISTICS", "BW_SIM_EXPLORE"}) {
+    setenv(name, "", 1);
+    EXPECT_EQ(session::request_for_observers(settings), nullptr) << name;
+    setenv(name, "1", 1);
+    EXPECT_STREQ(session::request_for_observers(settings), name);
+    unsetenv(name);
+  }
+  settings.checks = Checks::races;
+  EXPECT_STREQ(session::request_for_observers(settings), "BW_SIM_CHECKS=races");
 }
 
 TEST(Session, HashesAreFnv1a) {
