@@ -68,6 +68,14 @@ TEST(LaunchTime, WhoWantsSomethingElseIsNotInTheWay) {
   EXPECT_EQ(launch_time(two, machine(8, 8)).cycles, 16 * kInterval);
 }
 
+TEST(LaunchTime, WhatIsNotWrittenTakesNoTimeToWrite) {
+  const std::vector two = {steady(kHbm, 50), steady(kHbm, 50)};
+  LaunchCapacity capacity = machine(8, 8);
+  const Cycle expected = launch_time(two, capacity).cycles;
+  capacity.a_cycle[kWrites] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(launch_time(two, capacity).cycles, expected);
+}
+
 TEST(LaunchTime, WhoWantsLessThanHisPartIsNotSlowedDown) {
   // 10 of 50 bytes a cycle; the other has the 40 that are left, and all once it is alone.
   EXPECT_NEAR(cycles({steady(kHbm, 10), steady(kHbm, 50)}, machine(8, 8)),
