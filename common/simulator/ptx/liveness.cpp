@@ -178,7 +178,7 @@ class Liveness {
     }
     // Which crossing registers have a value on entry, and on exit.
     const size_t words = live_in_.words_per_row();
-    std::vector<uint64_t> defined_in(words, 0), pending_in(words, 0), needed_out(words, 0);
+    std::vector<uint64_t> defined_in(words), pending_in(words), needed_out(words);
     for (size_t w = 0; w < words; ++w) {
       uint64_t live_out = 0;
       for (const uint32_t p : block.predecessors) {

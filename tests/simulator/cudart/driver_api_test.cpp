@@ -4,12 +4,15 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/simulator/cudart/fat_binaries.hpp"
@@ -304,6 +307,250 @@ TEST_F(DriverApi, AThreadNeedsAContext) {
   EXPECT_EQ(error, CUDA_SUCCESS);
 }
 
+// The contexts of a thread are a stack, of which the top is current.
+TEST_F(DriverApi, ContextsAreAStackOfTheThread) {
+  std::thread([] {
+    CUcontext first = nullptr, second = nullptr, found = nullptr;
+    CUdevice device = 99;
+    EXPECT_EQ(cuCtxGetDevice(&device), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(cuCtxPopCurrent(&found), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(cuCtxCreate(nullptr, nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuCtxCreate(&first, nullptr, 0, 1), CUDA_ERROR_INVALID_DEVICE);
+    ASSERT_EQ(cuCtxCreate(&first, nullptr, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxCreate(&second, nullptr, 0, 0), CUDA_SUCCESS);
+    const auto expect_current = [](CUcontext context) {
+      CUcontext current = nullptr;
+      EXPECT_EQ(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+      EXPECT_EQ(current, context);
+    };
+    expect_current(second);
+    unsigned long long first_id = 0, second_id = 0, current_id = 0;
+    EXPECT_EQ(cuCtxGetId(first, &first_id), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxGetId(second, &second_id), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxGetId(nullptr, &current_id), CUDA_SUCCESS);
+    EXPECT_EQ(current_id, second_id);
+    EXPECT_NE(current_id, first_id);
+    EXPECT_EQ(cuCtxGetDevice(&device), CUDA_SUCCESS);
+    EXPECT_EQ(device, 0);
+    unsigned version = 0;
+    EXPECT_EQ(cuCtxGetApiVersion(first, &version), CUDA_SUCCESS);
+    EXPECT_EQ(version, unsigned{CUDA_VERSION});
+    EXPECT_EQ(cuCtxPopCurrent(&found), CUDA_SUCCESS);
+    EXPECT_EQ(found, second);
+    expect_current(first);
+    EXPECT_EQ(cuCtxPushCurrent(nullptr), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(cuCtxPushCurrent(second), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSetCurrent(first), CUDA_SUCCESS);  // in the place of the top
+    expect_current(first);
+    EXPECT_EQ(cuCtxPopCurrent(nullptr), CUDA_SUCCESS);
+    expect_current(first);
+    EXPECT_EQ(cuCtxDestroy(first), CUDA_SUCCESS);
+    expect_current(nullptr);
+    for (const CUcontext gone : {first, CUcontext{}}) {
+      EXPECT_EQ(cuCtxDestroy(gone), CUDA_ERROR_INVALID_CONTEXT);
+      EXPECT_EQ(cuCtxPushCurrent(gone), CUDA_ERROR_INVALID_CONTEXT);
+    }
+    EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxDestroy(second), CUDA_SUCCESS);
+  }).join();
+  EXPECT_EQ(cuCtxDestroy(context_), CUDA_ERROR_INVALID_CONTEXT) << "the primary one is not made";
+}
+
+TEST_F(DriverApi, DeviceZeroIsTheOnlyOne) {
+  using Ask = CUresult (*)(CUdevice);
+  const std::pair<const char*, Ask> kFunctions[] = {
+      {"cuDeviceGet",
+       [](CUdevice d) {
+         CUdevice device = 99;
+         return cuDeviceGet(&device, d);
+       }},
+      {"cuDeviceGetName",
+       [](CUdevice d) {
+         char name[8];
+         return cuDeviceGetName(name, 8, d);
+       }},
+      {"cuDeviceGetUuid",
+       [](CUdevice d) {
+         CUuuid uuid;
+         return cuDeviceGetUuid(&uuid, d);
+       }},
+      {"cuDeviceTotalMem",
+       [](CUdevice d) {
+         size_t bytes = 0;
+         return cuDeviceTotalMem(&bytes, d);
+       }},
+      {"cuDeviceGetAttribute",
+       [](CUdevice d) {
+         int value = 0;
+         return cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, d);
+       }},
+      {"cuDevicePrimaryCtxRetain",
+       [](CUdevice d) {
+         CUcontext context = nullptr;
+         return cuDevicePrimaryCtxRetain(&context, d);
+       }},
+      {"cuDevicePrimaryCtxRelease", [](CUdevice d) { return cuDevicePrimaryCtxRelease(d); }},
+      {"cuDevicePrimaryCtxSetFlags", [](CUdevice d) { return cuDevicePrimaryCtxSetFlags(d, 0); }},
+      {"cuDevicePrimaryCtxGetState",
+       [](CUdevice d) { return cuDevicePrimaryCtxGetState(d, nullptr, nullptr); }},
+  };
+  testing::internal::CaptureStderr();
+  for (const auto& [name, ask] : kFunctions)
+    for (const CUdevice device : {0, 1, -1})
+      EXPECT_EQ(ask(device), device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE) << name;
+  EXPECT_EQ(cuDevicePrimaryCtxReset(1), CUDA_ERROR_INVALID_DEVICE);
+  (void)testing::internal::GetCapturedStderr();
+  CUdevice device = 99;
+  int count = 0, active = 0, version = 0;
+  unsigned flags = 9;
+  EXPECT_EQ(cuDeviceGet(&device, 0), CUDA_SUCCESS);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cuDeviceGetCount(&count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+  EXPECT_EQ(flags, 0u);
+  EXPECT_EQ(active, 1);
+  EXPECT_EQ(cuDriverGetVersion(&version), CUDA_SUCCESS);
+  EXPECT_GE(version, CUDA_VERSION);  // a driver runs what older toolkits have built
+  EXPECT_EQ(cuInit(1), CUDA_ERROR_INVALID_VALUE);
+  // A name is cut off where it does not fit.
+  cudaDeviceProp properties;
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
+  const std::string all = properties.name;
+  for (const size_t room : {size_t{1}, size_t{5}, all.size() + 1}) {
+    std::string name(room, '#');
+    EXPECT_EQ(cuDeviceGetName(name.data(), static_cast<int>(room), 0), CUDA_SUCCESS);
+    EXPECT_EQ(name, all.substr(0, room - 1) + '\0');
+  }
+  char name = '#';
+  EXPECT_EQ(cuDeviceGetName(&name, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  size_t bytes = 0;
+  CUuuid uuid{};
+  EXPECT_EQ(cuDeviceTotalMem(&bytes, 0), CUDA_SUCCESS);
+  EXPECT_EQ(bytes, properties.totalGlobalMem);
+  EXPECT_EQ(cuDeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+  EXPECT_EQ(std::memcmp(uuid.bytes, properties.uuid.bytes, sizeof uuid.bytes), 0);
+}
+
+TEST_F(DriverApi, ErrorsHaveNamesAndTexts) {
+  const char *name = nullptr, *text = nullptr;
+  for (const auto& [error, expected] : {std::pair{CUDA_SUCCESS, "CUDA_SUCCESS"},
+                                        std::pair{CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
+                                        std::pair{CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN"}}) {
+    EXPECT_EQ(cuGetErrorName(error, &name), CUDA_SUCCESS);
+    EXPECT_STREQ(name, expected);
+    EXPECT_EQ(cuGetErrorString(error, &text), CUDA_SUCCESS);
+    EXPECT_NE(text, nullptr);
+  }
+  const auto unknown = static_cast<CUresult>(123456);
+  EXPECT_EQ(cuGetErrorName(unknown, &name), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(name, nullptr);
+  EXPECT_EQ(cuGetErrorString(unknown, &text), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(text, nullptr);
+}
+
+TEST_F(DriverApi, ANullPointerForAResultIsRefused) {
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  for (const CUresult result :
+       {cuDeviceGet(nullptr, 0),
+        cuDeviceGetCount(nullptr),
+        cuDeviceGetName(nullptr, 4, 0),
+        cuDeviceGetUuid(nullptr, 0),
+        cuDeviceTotalMem(nullptr, 0),
+        cuDeviceGetAttribute(nullptr, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0),
+        cuDevicePrimaryCtxRetain(nullptr, 0),
+        cuDriverGetVersion(nullptr),
+        cuGetErrorName(CUDA_SUCCESS, nullptr),
+        cuGetErrorString(CUDA_SUCCESS, nullptr),
+        cuCtxGetCurrent(nullptr),
+        cuCtxGetDevice(nullptr),
+        cuCtxGetId(context_, nullptr),
+        cuCtxGetApiVersion(context_, nullptr),
+        cuCtxGetFlags(nullptr),
+        cuCtxGetLimit(nullptr, CU_LIMIT_STACK_SIZE),
+        cuCtxGetCacheConfig(nullptr),
+        cuModuleGetLoadingMode(nullptr),
+        cuModuleLoad(nullptr, "x"),
+        cuModuleLoadData(&module, nullptr),
+        cuLibraryGetModule(nullptr, nullptr),
+        cuKernelGetFunction(nullptr, nullptr),
+        cuFuncGetModule(nullptr, function),
+        cuFuncGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+        cuOccupancyMaxPotentialBlockSize(nullptr, nullptr, function, nullptr, 0, 0)})
+    EXPECT_EQ(result, CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+TEST_F(DriverApi, AModuleListsItsKernels) {
+  CUmodule module = nullptr, owner = nullptr;
+  CUfunction function = nullptr, listed[2] = {};
+  unsigned count = 0;
+  const char* name = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunctionCount(&count, module), CUDA_SUCCESS);
+  EXPECT_EQ(count, 1u);
+  ASSERT_EQ(cuModuleEnumerateFunctions(listed, 1, module), CUDA_SUCCESS);
+  ASSERT_EQ(cuFuncGetName(&name, listed[0]), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "store");
+  ASSERT_EQ(cuFuncGetModule(&owner, function), CUDA_SUCCESS);
+  EXPECT_EQ(owner, module);
+  size_t offset = 0, size = 0;
+  ASSERT_EQ(cuFuncGetParamInfo(function, 1, &offset, &size), CUDA_SUCCESS);
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(size, 4u);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+TEST_F(DriverApi, StreamsAndEventsAreTheRuntimes) {
+  CUstream stream = nullptr;
+  CUevent first = nullptr, last = nullptr;
+  CUcontext of_stream = nullptr;
+  int priority = 99, least = 99, greatest = 99, called = 0;
+  unsigned flags = 99;
+  unsigned long long id = 0, same = 1;
+  float milliseconds = -1;
+  ASSERT_EQ(cuCtxGetStreamPriorityRange(&least, &greatest), CUDA_SUCCESS);
+  EXPECT_LT(greatest, least);
+  ASSERT_EQ(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, greatest), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamGetPriority(stream, &priority), CUDA_SUCCESS);
+  EXPECT_EQ(priority, greatest);
+  EXPECT_EQ(cuStreamGetFlags(stream, &flags), CUDA_SUCCESS);
+  EXPECT_EQ(flags, unsigned{CU_STREAM_NON_BLOCKING});
+  EXPECT_EQ(cuStreamGetId(stream, &id), CUDA_SUCCESS);
+  EXPECT_EQ(cudaStreamGetId(stream, &same), cudaSuccess);
+  EXPECT_EQ(id, same);
+  EXPECT_EQ(cuStreamGetCtx(stream, &of_stream), CUDA_SUCCESS);
+  EXPECT_EQ(of_stream, context_);
+  ASSERT_EQ(cuEventCreate(&first, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventCreate(&last, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventRecord(first, stream), CUDA_SUCCESS);
+  ASSERT_EQ(cuLaunchHostFunc(
+                stream, [](void* count) { ++*static_cast<int*>(count); }, &called),
+            CUDA_SUCCESS);
+  ASSERT_EQ(
+      cuStreamAddCallback(
+          stream, [](CUstream, CUresult, void* count) { ++*static_cast<int*>(count); }, &called, 0),
+      CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitEvent(stream, first, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuEventRecordWithFlags(last, stream, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_EQ(called, 2);
+  EXPECT_EQ(cuStreamQuery(stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventQuery(last), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(last), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventElapsedTime(&milliseconds, first, last), CUDA_SUCCESS);
+  EXPECT_GE(milliseconds, 0);
+  EXPECT_EQ(cuEventDestroy(first), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventQuery(first), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuEventDestroy(last), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(DriverApi, FunctionsAreFoundByName) {
   for (const char* const name : {"cuTensorMapEncodeTiled", "cuMemsetD8Async", "cuLaunchKernelEx",
                                  "cuGetErrorString", "cuMemAlloc", "cuStreamDestroy"}) {
@@ -336,10 +583,34 @@ TEST_F(DriverApi, KernelsHaveAttributesAndOccupancy) {
   constexpr int kBytes = 100 * 1024;
   ASSERT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kBytes),
             CUDA_SUCCESS);
-  int value = 0;
-  ASSERT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
+  ASSERT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50),
             CUDA_SUCCESS);
-  EXPECT_EQ(value, kBytes);
+  cudaFuncAttributes expected{};
+  ASSERT_EQ(cudaFuncGetAttributes(&expected, function), cudaSuccess);
+  const std::pair<CUfunction_attribute, int> kAttributes[] = {
+      {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+      {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
+      {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, static_cast<int>(expected.constSizeBytes)},
+      {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
+      {CU_FUNC_ATTRIBUTE_NUM_REGS, expected.numRegs},
+      {CU_FUNC_ATTRIBUTE_PTX_VERSION, 100},
+      {CU_FUNC_ATTRIBUTE_BINARY_VERSION, 100},
+      {CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, 0},
+      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kBytes},
+      {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50},
+      {CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, 0},
+      {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 0},
+      {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 0},
+      {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 0},
+      {CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 0},
+      {CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 0},
+  };
+  int value = -1;
+  for (const auto& [attribute, known] : kAttributes) {
+    EXPECT_EQ(cuFuncGetAttribute(&value, attribute, function), CUDA_SUCCESS) << attribute;
+    EXPECT_EQ(value, known) << attribute;
+  }
+  EXPECT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX, function), CUDA_ERROR_INVALID_VALUE);
   int blocks = 0;
   ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 128, kBytes),
             CUDA_SUCCESS);
@@ -354,11 +625,21 @@ TEST_F(DriverApi, KernelsHaveAttributesAndOccupancy) {
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(nullptr, function, 1, 128),
             CUDA_ERROR_INVALID_VALUE);
-  int grid = 0;
-  int block = 0;
-  ASSERT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, 0, 0), CUDA_SUCCESS);
-  EXPECT_GT(block, 0);
-  EXPECT_GT(grid, 0);
+  // The largest block with which most of the 2048 threads of an SM are used.
+  int grid = 0, block = 0, sms = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0), CUDA_SUCCESS);
+  const auto potential = [&](size_t bytes, int most, CUoccupancyB2DSize bytes_of = nullptr) {
+    EXPECT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, bytes_of, bytes, most),
+              CUDA_SUCCESS);
+    EXPECT_EQ(grid % sms, 0);
+    return std::pair(block, grid / sms);
+  };
+  EXPECT_EQ(potential(0, 0), std::pair(1024, 2));
+  EXPECT_EQ(potential(0, 500), std::pair(256, 8));
+  EXPECT_EQ(potential(0, 1), std::pair(32, 32));
+  EXPECT_EQ(potential(kBytes, 512), std::pair(512, 2));
+  EXPECT_EQ(potential(0, 0, [](int threads) { return size_t{threads > 128 ? kBytes + 1u : 0u}; }),
+            std::pair(128, 16));
   CUlaunchConfig config{};
   config.gridDimX = 4;
   config.gridDimY = config.gridDimZ = 1;
@@ -487,12 +768,18 @@ TEST_F(DriverApi, SaysWhatCannotBeLinked) {
   size_t bytes = 0;
   testing::internal::CaptureStderr();
   says(cuLinkComplete(state, &linked, &bytes), CUDA_ERROR_INVALID_VALUE, "nothing has been added");
-  testing::internal::CaptureStderr();
-  says(add(state, CU_JIT_INPUT_CUBIN,
-           "\x7f"
-           "ELF",
-           "a.cubin"),
-       CUDA_ERROR_NO_BINARY_FOR_GPU, "a.cubin is CU_JIT_INPUT_CUBIN, machine code");
+  // A name is made for an input without one.
+  const std::tuple<CUjitInputType, const char*, const char*> kInputs[] = {
+      {CU_JIT_INPUT_CUBIN, "a.cubin", "a.cubin is CU_JIT_INPUT_CUBIN, machine code"},
+      {CU_JIT_INPUT_OBJECT, "a.o", "a.o is CU_JIT_INPUT_OBJECT, a host's object file"},
+      {CU_JIT_INPUT_LIBRARY, "a.a", "a.a is CU_JIT_INPUT_LIBRARY, an archive"},
+      {CU_JIT_INPUT_NVVM, nullptr, "the input 1 is CU_JIT_INPUT_NVVM"},
+      {CU_JIT_NUM_INPUT_TYPES, nullptr, "the input 1 is unknown"},
+  };
+  for (const auto& [type, name, part] : kInputs) {
+    testing::internal::CaptureStderr();
+    says(add(state, type, "ELF", name), CUDA_ERROR_NO_BINARY_FOR_GPU, part);
+  }
   testing::internal::CaptureStderr();
   says(cuLinkAddFile(state, CU_JIT_INPUT_PTX, "/no/such.ptx", 0, nullptr, nullptr),
        CUDA_ERROR_FILE_NOT_FOUND, "/no/such.ptx can't be read");

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <span>
 #include <string>
@@ -119,6 +120,12 @@ TEST(MachineCode, OfWhatIsNoCubinNothingIsKnown) {
                            "ELF")
                   .empty());
   EXPECT_TRUE(registers_in(std::string(4096, 'x')).empty());
+  for (const size_t at :
+       {size_t{EI_MAG0}, size_t{EI_MAG3}, size_t{EI_CLASS}, offsetof(Elf64_Ehdr, e_shentsize)}) {
+    std::string other_kind = two_kernels().file();
+    ++other_kind[at];
+    EXPECT_TRUE(registers_in(other_kind).empty()) << at;
+  }
   Cubin unknown_symbol;
   unknown_symbol.attribute(kRegisterCount, 1000, 96);
   EXPECT_TRUE(registers_in(unknown_symbol.file()).empty());

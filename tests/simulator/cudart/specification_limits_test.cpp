@@ -303,6 +303,74 @@ TEST_F(KernelLimits, OccupancyFollowsFromTheLimitsOfAnSm) {
             cudaErrorInvalidDeviceFunction);
 }
 
+// A cluster has up to 8 CTAs, up to 16 where the kernel allows sizes that are not portable.
+TEST_F(KernelLimits, ClustersAreAsLargeAsTheKernelAllows) {
+  int sms = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(16);
+  config.blockDim = dim3(128);
+  config.attrs = &attribute;
+  const auto clusters_of = [&](unsigned size) {
+    attribute.val.clusterDim.x = size;
+    int clusters = -1;
+    const cudaError_t error = cudaOccupancyMaxActiveClusters(&clusters, function(plain_), &config);
+    return error == cudaSuccess ? clusters : -static_cast<int>(error);
+  };
+  int most = 0;
+  for (const int allowed : {0, 1}) {
+    config.numAttrs = 1;
+    ASSERT_EQ(set(plain_, cudaFuncAttributeNonPortableClusterSizeAllowed, allowed), cudaSuccess);
+    cudaFuncAttributes attributes{};
+    ASSERT_EQ(cudaFuncGetAttributes(&attributes, function(plain_)), cudaSuccess);
+    EXPECT_EQ(attributes.nonPortableClusterSizeAllowed, allowed);
+    EXPECT_EQ(clusters_of(1), sms * 2048 / 128);
+    EXPECT_EQ(clusters_of(0), -cudaErrorInvalidClusterSize);
+    const int limit = allowed == 1 ? 16 : 8;
+    for (const int size : {2, 8, 9, 16, 17}) {
+      if (size > limit) {
+        EXPECT_EQ(clusters_of(size), -cudaErrorInvalidClusterSize) << size;
+      } else {
+        EXPECT_GT(clusters_of(size), 0) << size;
+        EXPECT_LE(clusters_of(size) * size, clusters_of(1)) << size;
+      }
+    }
+    config.numAttrs = 0;
+    ASSERT_EQ(cudaOccupancyMaxPotentialClusterSize(&most, function(plain_), &config), cudaSuccess);
+    EXPECT_EQ(most, limit);
+  }
+  config.numAttrs = 1;
+  for (const unsigned threads : {0u, 1025u}) {
+    config.blockDim = dim3(threads);
+    EXPECT_EQ(clusters_of(1), 0);
+    EXPECT_EQ(cudaOccupancyMaxPotentialClusterSize(&most, function(plain_), &config), cudaSuccess);
+    EXPECT_EQ(most, 1) << "no cluster fits";
+  }
+  config.blockDim = dim3(1024);
+  EXPECT_EQ(clusters_of(1), 2 * sms);
+  EXPECT_EQ(cudaOccupancyMaxActiveClusters(nullptr, function(plain_), &config),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaOccupancyMaxActiveClusters(&most, function(plain_), nullptr),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaOccupancyMaxPotentialClusterSize(nullptr, function(plain_), &config),
+            cudaErrorInvalidValue);
+  // The size that a kernel requires may be set before its launch.
+  ASSERT_EQ(set(plain_, cudaFuncAttributeRequiredClusterWidth, 2), cudaSuccess);
+  ASSERT_EQ(set(plain_, cudaFuncAttributeRequiredClusterHeight, 3), cudaSuccess);
+  ASSERT_EQ(set(plain_, cudaFuncAttributeClusterSchedulingPolicyPreference,
+                cudaClusterSchedulingPolicySpread),
+            cudaSuccess);
+  cudaFuncAttributes attributes{};
+  ASSERT_EQ(cudaFuncGetAttributes(&attributes, function(plain_)), cudaSuccess);
+  EXPECT_EQ(attributes.requiredClusterWidth, 2);
+  EXPECT_EQ(attributes.requiredClusterHeight, 3);
+  EXPECT_EQ(attributes.requiredClusterDepth, 1);
+  EXPECT_EQ(attributes.clusterSchedulingPolicyPreference, cudaClusterSchedulingPolicySpread);
+}
+
 TEST_F(KernelLimits, ALibraryComesFromAFile) {
   const std::string path = testing::TempDir() + "specification.ptx";
   std::ofstream(path) << kShapedPtx;

@@ -116,6 +116,45 @@ TEST_F(Specification, PitchedMemoryHoldsItsRowsAndSlices) {
   ASSERT_EQ(cudaFree(box.ptr), cudaSuccess);
 }
 
+// Positions and extents of linear memory count bytes, rows and slices; no other byte is written.
+TEST_F(Specification, ABoxIsCopiedFromItsPlaceToAnother) {
+  constexpr size_t kPitch = 8, kRows = 3, kSlices = 2, kOtherPitch = 10, kOtherRows = 4;
+  std::array<uint8_t, kPitch * kRows * kSlices> source{};
+  for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<uint8_t>(i + 1);
+  void* device = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, source.size()), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(device, source.data(), source.size(), cudaMemcpyHostToDevice), cudaSuccess);
+  cudaMemcpy3DParms box{};
+  box.srcPtr = {device, kPitch, kPitch, kRows};
+  box.srcPos = {2, 1, 0};
+  box.dstPos = {1, 2, 1};
+  box.extent = {5, 2, 2};
+  box.kind = cudaMemcpyDeviceToHost;
+  using Copy = cudaError_t (*)(const cudaMemcpy3DParms*);
+  for (const Copy copy : {Copy{cudaMemcpy3D}, Copy{[](const cudaMemcpy3DParms* given) {
+                            const cudaError_t error = cudaMemcpy3DAsync(given, nullptr);
+                            return error != cudaSuccess ? error : cudaDeviceSynchronize();
+                          }}}) {
+    std::array<uint8_t, kOtherPitch * kOtherRows * 3> copied{};
+    box.dstPtr = {copied.data(), kOtherPitch, kOtherPitch, kOtherRows};
+    ASSERT_EQ(copy(&box), cudaSuccess);
+    for (size_t z = 0; z < 3; ++z)
+      for (size_t y = 0; y < kOtherRows; ++y)
+        for (size_t x = 0; x < kOtherPitch; ++x) {
+          const bool is_inside = z >= 1 && y >= 2 && x >= 1 && x < 6;
+          const size_t from = ((z - 1) * kRows + y - 1) * kPitch + x + 1;
+          EXPECT_EQ(copied[(z * kOtherRows + y) * kOtherPitch + x], is_inside ? source[from] : 0)
+              << z << y << x;
+        }
+    EXPECT_EQ(copy(nullptr), cudaErrorInvalidValue);
+  }
+  box.extent.depth = 3;  // leaves the source
+  EXPECT_EQ(cudaMemcpy3D(&box), cudaErrorInvalidValue);
+  box.extent = {9, 2, 1};  // a row of more than the pitch
+  EXPECT_EQ(cudaMemcpy3D(&box), cudaErrorInvalidPitchValue);
+  ASSERT_EQ(cudaFree(device), cudaSuccess);
+}
+
 // The last row of a rectangle ends where its bytes end, not at the pitch.
 TEST_F(Specification, ARectangleMayEndWithItsAllocation) {
   constexpr size_t kPitch = 16, kWidth = 10, kRows = 3, kLast = 2 * kPitch + kWidth;
@@ -403,6 +442,17 @@ TEST_F(Specification, TheDeviceIsNumberZero) {
   EXPECT_EQ(cudaDeviceGetByPCIBusId(&device, id), cudaSuccess);
   EXPECT_EQ(device, 0);
   size_t before = 0, bytes = 0;
+  const std::pair<cudaLimit, size_t> kDefaults[] = {
+      {cudaLimitStackSize, 1024},
+      {cudaLimitPrintfFifoSize, 1 << 20},
+      {cudaLimitMallocHeapSize, 8 << 20},
+      {cudaLimitDevRuntimeSyncDepth, 2},
+      {cudaLimitDevRuntimePendingLaunchCount, 2048},
+  };
+  for (const auto& [limit, value] : kDefaults) {
+    ASSERT_EQ(cudaDeviceGetLimit(&bytes, limit), cudaSuccess);
+    EXPECT_EQ(bytes, value) << limit;
+  }
   ASSERT_EQ(cudaDeviceGetLimit(&before, cudaLimitStackSize), cudaSuccess);
   ASSERT_EQ(cudaDeviceSetLimit(cudaLimitStackSize, before + 512), cudaSuccess);
   ASSERT_EQ(cudaDeviceGetLimit(&bytes, cudaLimitStackSize), cudaSuccess);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "common/simulator/diagnosis/waiting.hpp"
 #include "tests/simulator/units/synchronisation.hpp"
 
 namespace bw::sim::test::deadlock_test {
@@ -24,6 +27,17 @@ std::string with_barrier(int count, const std::string& body) {
          "  bar.sync 0;\n"
          "  setp.ge.u32 %p3, %r0, 32;\n" +
          body;
+}
+
+TEST(Waiting, NumbersInARowAreARange) {
+  const std::pair<std::vector<uint32_t>, const char*> kLists[] = {
+      {{}, ""},
+      {{3}, "3"},
+      {{3, 4}, "3, 4"},
+      {{0, 1, 2}, "0-2"},
+      {{1, 3, 4, 6, 7, 8, 11}, "1, 3, 4, 6-8, 11"},
+  };
+  for (const auto& [numbers, text] : kLists) EXPECT_EQ(waiting::ranges(numbers), text);
 }
 
 TEST(Deadlock, MissingArriveNamesBarrierPhaseAndCounts) {

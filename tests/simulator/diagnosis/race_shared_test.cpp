@@ -1,5 +1,9 @@
 /// \file
 /// Races of threads in shared memory: barriers, warps, scopes, clusters.
+#include <array>
+#include <set>
+#include <string>
+
 #include "common/simulator/diagnosis/races/watch.hpp"
 #include "tests/simulator/diagnosis/races.hpp"
 
@@ -432,6 +436,47 @@ TEST(RaceReport, IsTheSameForAnyNumberOfHostThreads) {
   EXPECT_EQ(report_with(4), one);
 }
 
+/// Two threads of a grid of three extents, in different clusters, write one word.
+TEST(RaceReport, PlacesNameTheirCtas) {
+  const std::string body = R"(
+  mov.u32 %r0, %ctaid.x;
+  mov.u32 %r1, %ctaid.y;
+  mov.u32 %r2, %ctaid.z;
+  mad.lo.u32 %r0, %r1, 10, %r0;
+  mad.lo.u32 %r0, %r2, 100, %r0;
+  setp.eq.u32 %p0, %r0, 0;
+  setp.eq.or.u32 %p0, %r0, 251, %p0;
+  setp.eq.and.u32 %p0, %t, 35, %p0;
+  @%p0 st.global.u32 [%out], %r0;
+)";
+  for (const bool in_clusters : {true, false}) {
+    Runner runner(race_settings());
+    const auto out = runner.buffer(std::vector<uint32_t>(64, 0));
+    LaunchConfiguration configuration = threads(64);
+    configuration.grid = {2, 6, 3};
+    if (in_clusters) configuration.cluster = {2, 3, 1};
+    const auto place_of = [&](const char* cta, const char* rank) {
+      return std::string(cta) + (in_clusters ? rank : "") + ", warp 1";
+    };
+    const Report report =
+        expect_fault(FaultKind::contract,
+                     {place_of("CTA (0,0,0)", " rank 0"), place_of("CTA (1,5,2)", " rank 5")},
+                     [&] { runner.run(race_kernel(body), configuration, out, out); });
+    ASSERT_EQ(report.places.size(), 2u);
+    std::set<std::array<uint32_t, 3>> ctas;
+    for (const ReportPlace& place : report.places) {
+      ASSERT_TRUE(place.cta);
+      ctas.insert(*place.cta);
+      EXPECT_EQ(place.cta_rank.has_value(), in_clusters);
+      EXPECT_EQ(place.cta_rank.value_or(0), in_clusters && place.cta->front() == 1 ? 5u : 0u);
+      EXPECT_EQ(place.warp, 1u);
+      EXPECT_EQ(place.opcode, "st.global.u32");
+      EXPECT_EQ(place.kernel, "k");
+    }
+    EXPECT_EQ(ctas, (std::set<std::array<uint32_t, 3>>{{0, 0, 0}, {1, 5, 2}}));
+  }
+}
+
 TEST(RaceReport, AFaultThatFollowsStandsBelowTheRace) {
   // The address that the reader computes from the early value is invalid.
   const Report report = expect_race({"race:", "then the run ended"}, R"(
@@ -493,6 +538,32 @@ TEST(RaceShared, AStrongReadComesBeforeTheReadersOwnWrite) {
               (pause.empty() ? "" : "nanosleep.u32 1000;\n") +
               "st.relaxed.gpu.global.u32 [%rd0], %t;\nDONE:\n",
           64);
+}
+
+/// A lane that has read a flag without a fence may access the volatile data before it; a lane of
+/// the same warp that has not read it may not.
+TEST(RaceShared, AFlagThatALaneHasReadOrdersItsVolatileData) {
+  const auto kernel = [](const std::string& first_reader) {
+    return R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  setp.eq.u32 %p0, %warp, 0;
+  @!%p0 bra READER;
+  st.volatile.shared.u32 [%r0], %t;
+  membar.cta;
+  st.relaxed.cta.shared.u32 [%r0+2048], %t;
+  bra DONE;
+READER:
+  nanosleep.u32 1000;
+  setp.ge.u32 %p1, %lane, )" +
+           first_reader + R"(;
+  @%p1 ld.relaxed.cta.shared.u32 %r2, [%r0+2048];
+  ld.volatile.shared.u32 %r3, [%r0];
+DONE:
+)";
+  };
+  expect_no_race(kernel("0"), 64);
+  expect_race({"ld.volatile", "warp 1, lane 0", "the two threads have not synchronised"},
+              kernel("1"), 64);
 }
 
 /// The detector tells how much shared memory the largest launch so far has used.

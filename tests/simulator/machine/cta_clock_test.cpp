@@ -70,6 +70,20 @@ TEST(CtaClock, ATableMakesWhatIsSharedWait) {
   EXPECT_EQ(sm.clock.init_mbarrier(0), initialised + hopper().mbarrier_init_cycles);
 }
 
+TEST(CtaClock, CopiesToAnSmArriveOneAfterTheOther) {
+  constexpr uint32_t kBytes = 4 * kKib;
+  for (const bool to_several : {false, true}) {
+    Sm sm(&hopper());
+    const auto receiving =
+        static_cast<Cycle>(kBytes / (to_several ? hopper().multicast_bytes_per_cycle
+                                                : hopper().tma_load_bytes_per_cycle));
+    const auto arrives = [&](Cycle at) { return sm.clock.copies.receive(at, kBytes, to_several); };
+    EXPECT_EQ(arrives(10'000), 10'000u);
+    EXPECT_EQ(arrives(10'000), 10'000u + receiving) << "the first one's bytes come in before";
+    EXPECT_EQ(arrives(20'000), 20'000u);
+  }
+}
+
 TEST(CtaClock, NamedBarriersCountWarpsOrArrivals) {
   Sm fixed(nullptr), modelled(&hopper());
   EXPECT_EQ(fixed.clock.named_barriers.release(100, 4), 108u) << "two cycles a warp";

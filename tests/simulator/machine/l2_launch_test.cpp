@@ -202,6 +202,21 @@ TEST_F(L2LaunchTest, WhatIsWrittenAgainGoesToTheMemoryOnce) {
   EXPECT_NEAR(written_back(15 * kMegabyte, 15 * kMegabyte), 10 * kMegabyte, kL2PageBytes);
 }
 
+TEST_F(L2LaunchTest, LinesThatWereReadBeforeAreWrittenAsWell) {
+  L2Launch one = launch(1, 1);
+  const auto cluster = start(one, 0);
+  const auto touch = [&](uint64_t bytes, L2Path path) {
+    cluster->view.touch(data_, bytes, 0, path);
+  };
+  touch(4 * kKilobyte, L2Path::tma_load);
+  for (const uint64_t bytes : {kKilobyte, 2 * kKilobyte, kKilobyte})
+    touch(bytes, L2Path::tma_store);
+  touch(4 * kKilobyte, L2Path::tma_load);
+  one.finish(0, cluster->view);
+  EXPECT_EQ(cache_.dirty_bytes(), 2 * kKilobyte);
+  EXPECT_EQ(cache_.used_bytes(), 4 * kKilobyte);
+}
+
 TEST_F(L2LaunchTest, AWaveSeesTheWavesBeforeIt) {
   constexpr uint64_t kResident = 64;
   L2Launch waves = launch(3 * kResident, kResident);

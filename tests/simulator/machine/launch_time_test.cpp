@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <ctime>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/clock/free_slots.hpp"
@@ -67,6 +68,14 @@ TEST(LaunchTime, WhoWantsSomethingElseIsNotInTheWay) {
   EXPECT_EQ(launch_time(two, machine(8, 8)).cycles, 16 * kInterval);
 }
 
+TEST(LaunchTime, WhatIsNotWrittenTakesNoTimeToWrite) {
+  const std::vector two = {steady(kHbm, 50), steady(kHbm, 50)};
+  LaunchCapacity capacity = machine(8, 8);
+  const Cycle expected = launch_time(two, capacity).cycles;
+  capacity.a_cycle[kWrites] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(launch_time(two, capacity).cycles, expected);
+}
+
 TEST(LaunchTime, WhoWantsLessThanHisPartIsNotSlowedDown) {
   // 10 of 50 bytes a cycle; the other has the 40 that are left, and all once it is alone.
   EXPECT_NEAR(cycles({steady(kHbm, 10), steady(kHbm, 50)}, machine(8, 8)),
@@ -114,6 +123,20 @@ TEST(LaunchTime, WhoHasAskedForMuchLeavesOthersTheirPartOfAPort) {
   capacity.places = 2;
   const std::vector three = {greedy, steady(kL2, 10), steady(kL2, 10)};
   EXPECT_NEAR(cycles(three, capacity), 32 * kInterval, 2 * kStepError);
+}
+
+TEST(LaunchTime, ThoseThatReadThroughOnePortShareIt) {
+  LaunchCapacity capacity = machine(2, 2);
+  capacity.port_a_cycle = 50;
+  const auto factor = [&](float one, float other, std::vector<uint32_t> ports) {
+    capacity.ports = std::move(ports);
+    return cycles({steady(kL2, one), steady(kL2, other)}, capacity) / (16 * kInterval);
+  };
+  constexpr double kError = kStepError / (16 * kInterval);
+  EXPECT_NEAR(factor(50, 50, {0, 1}), 1, kError);
+  EXPECT_NEAR(factor(50, 50, {1, 1}), 2, kError);
+  EXPECT_NEAR(factor(10, 50, {0, 0}), 1.2, kError);  // the first takes less than its part
+  EXPECT_NEAR(factor(50, 20, {0, 0}), 1.4, kError);
 }
 
 TEST(LaunchTime, CopiesThatCameEarlyMayComeLater) {

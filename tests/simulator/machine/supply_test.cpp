@@ -50,13 +50,13 @@ TEST(Supply, WhoGetsAPartComesAsFarAsThat) {
 
 TEST(Supply, WhatWasEarlyMayComeLater) {
   // Asked for in the first interval, waited for two and a half later.
-  const DemandProfile profile = reader({1000, 0, 0, 0}, {250, 0, 0, 0});
+  const DemandProfile profile = reader({1000, 0, 0, 0, 0, 0}, {250, 0, 0, 0, 0, 0});
   Supply supply(profile, kL2);
   EXPECT_DOUBLE_EQ(supply.wanted(100), 1000);
-  EXPECT_DOUBLE_EQ(supply.get(0, 0, 400), 200);
-  // By the end of the third interval half is due.
-  EXPECT_DOUBLE_EQ(supply.get(500, 200, 400), 300);
-  EXPECT_DOUBLE_EQ(supply.get(250, 300, 400), 350);
+  EXPECT_DOUBLE_EQ(supply.get(0, 0, 600), 200);
+  // By the end of the third interval half is due, by the end of the fourth all.
+  EXPECT_DOUBLE_EQ(supply.get(500, 200, 600), 300);
+  EXPECT_DOUBLE_EQ(supply.get(250, 300, 600), 350);
 }
 
 TEST(Supply, NothingIsDueBehindTheEnd) {
@@ -110,6 +110,50 @@ TEST(Demand, TheLeastTimeInTheEngineCounts) {
   demand.arrived(Demand::kInterval, 3000, 900, 40);
   const DemandProfile profile = demand.profile(3 * Demand::kInterval);
   EXPECT_EQ(profile.slack, (std::vector<float>{20, 730, 0}));
+}
+
+TEST(Demand, WhatAnSmCannotGiveAtOnceComesInTheFollowingIntervals) {
+  const auto amounts_of = [](size_t resource, Cycle at, float amount) {
+    Demand demand;
+    demand.begin(1, 0);
+    demand.add(static_cast<Resource>(resource), 0, at, amount);
+    std::vector<float> amounts;
+    for (const Amounts& all : demand.profile(4 * Demand::kInterval).intervals.front())
+      amounts.push_back(all[resource]);
+    return amounts;
+  };
+  for (size_t resource = 0; resource < kSmResources; ++resource) {
+    SCOPED_TRACE(resource);
+    constexpr auto kSlots = static_cast<size_t>(Resource::issue_slots);
+    const float most = (resource == kSlots ? 4 : 1) * static_cast<float>(Demand::kInterval);
+    EXPECT_EQ(amounts_of(resource, 0, 2.5F * most), (std::vector{most, most, most / 2, 0.0F}));
+    // At the end the rest remains, but what is sent is through by then.
+    const bool is_sent = resource == static_cast<size_t>(Resource::sending_cycles);
+    EXPECT_EQ(amounts_of(resource, 3 * Demand::kInterval, 2 * most),
+              (std::vector{0.0F, 0.0F, 0.0F, is_sent ? most : 2 * most}));
+  }
+}
+
+TEST(Demand, NoByteIsLostWhereIntervalsAreLonger) {
+  constexpr Cycle kStart = 5000, kIntervals = 1024;
+  Demand demand;
+  demand.begin(2, kStart);
+  const auto read = [&](Cycle interval, uint64_t bytes) {
+    demand.use(Resource::hbm_bytes, 1, kStart + interval * Demand::kInterval, bytes);
+  };
+  read(0, 100);
+  read(1, 200);
+  read(kIntervals - 1, 300);
+  read(kIntervals + 5, 400);  // behind its end
+  EXPECT_EQ(demand.used(Resource::hbm_bytes, 0, Demand::kInterval), 100);
+  EXPECT_EQ(demand.used(Resource::hbm_bytes, 1, Demand::kInterval + 1), 200);
+  const DemandProfile profile = demand.profile(kIntervals * Demand::kInterval);
+  ASSERT_EQ(profile.intervals[1].size(), kIntervals / 2);
+  EXPECT_EQ(profile.total(Resource::hbm_bytes), 1000);
+  EXPECT_EQ(profile.used(Resource::hbm_bytes, 0, 2 * Demand::kInterval), 300);
+  EXPECT_EQ(profile.used(Resource::hbm_bytes, (kIntervals - 2) * Demand::kInterval,
+                         kIntervals * Demand::kInterval),
+            700);
 }
 
 TEST(Demand, LongClustersTellItByLongerIntervals) {

@@ -224,6 +224,47 @@ TEST(Tcgen05Operands, TransposesRowBlocksOfEveryElementSize) {
   }
 }
 
+/// The bits of the ISA's table "Shared memory descriptor".
+TEST(MatrixDescriptors, EveryBitBelongsToItsFieldAlone) {
+  constexpr uint64_t kVersion = uint64_t{1} << 46;
+  const auto refusal = [](uint64_t bits, bool may_have_address = false) {
+    const auto fault = check_matrix_descriptor(kVersion ^ bits, may_have_address);
+    return fault ? fault->what : std::string();
+  };
+  for (uint32_t bit = 0; bit < 64; ++bit) {
+    SCOPED_TRACE(bit);
+    const auto in = [&](uint32_t first, uint32_t last) {
+      return first <= bit && bit <= last ? 1u << (bit - first) : 0;
+    };
+    MatrixDescriptor expected;
+    expected.start_bytes = 16 * in(0, 13);
+    expected.leading_bytes = 16 * in(16, 29);
+    expected.stride_bytes = 16 * in(32, 45);
+    expected.base_offset = in(49, 51);
+    expected.leading_is_address = bit == 52;
+    expected.swizzle = static_cast<SharedSwizzle>(in(61, 63));
+    EXPECT_EQ(decode_matrix_descriptor(uint64_t{1} << bit), expected);
+    const char* const rule = in(14, 15) + in(30, 31) != 0 ? "reserved bits set"
+                             : in(46, 48) != 0            ? "in bits 46 to 48, where sm_100 needs 1"
+                             : bit == 52                  ? "bit 52 set"
+                             : in(53, 60) != 0            ? "bits 53 to 60 not 0"
+                                                          : "";
+    const std::string text = refusal(uint64_t{1} << bit);
+    EXPECT_EQ(text.empty(), *rule == 0) << text;
+    EXPECT_NE(text.find(rule), std::string::npos) << text;
+  }
+  EXPECT_NE(refusal(kVersion).find("the fixed constant 0 in"), std::string::npos);
+  for (const uint64_t swizzle : {3, 5, 7})
+    EXPECT_NE(refusal(swizzle << 61).find("the swizzle mode " + std::to_string(swizzle)),
+              std::string::npos);
+  // An address in place of the leading offset: swizzle mode 2 and no base offset.
+  for (uint64_t swizzle : {0, 1, 2, 4, 6})
+    for (uint64_t base_offset = 0; base_offset < 8; ++base_offset)
+      EXPECT_EQ(refusal(swizzle << 61 | uint64_t{1} << 52 | base_offset << 49, true).empty(),
+                swizzle == 2 && base_offset == 0)
+          << swizzle << base_offset;
+}
+
 TEST(MatrixBounds, AMatrixMayReachTheLastByteAndNoFurther) {
   // Without swizzle: core matrices of 8 rows of 16 bytes, 128 bytes apart.
   constexpr size_t kShared = 4096;

@@ -94,7 +94,8 @@ const Condition kConditions[] = {
     {"Stride0", [](A& a) { a.strides[1] = 0; }, nullptr},
     {"StrideBelowRow", [](A& a) { a.strides[0] = 256; }, nullptr},
     {"Stride520", [](A& a) { a.strides[0] = 520; }, "globalStrides[0] is 520"},
-    {"Stride2To40", [](A& a) { a.strides[1] = uint64_t{1} << 40; }, "below 2^40"},
+    {"Stride2To40", [](A& a) { a.strides[1] = uint64_t{1} << 40; },
+     "globalStrides[1] is 1099511627776 bytes; it must be below 2^40"},
     {"StrideLargest", [](A& a) { a.strides[1] = (uint64_t{1} << 40) - 16; }, nullptr},
     {"Extent0", [](A& a) { a.extents[1] = 0; }, "globalDim[1] is 0"},
     {"ExtentLargest", [](A& a) { a.extents[2] = uint64_t{1} << 32; }, nullptr},
@@ -135,7 +136,7 @@ const Condition kConditions[] = {
      [](A& a) {
        a.box = {256, 255, 2};
      },
-     "more than the shared memory"},
+     "boxDim describes 261120 bytes, more than the shared memory of an SM (233472)"},
     {"BoxOf228Kb",
      [](A& a) {
        a.box = {256, 228, 2};
@@ -156,7 +157,8 @@ const Condition kConditions[] = {
        a.swizzle = TensorMapSwizzle::bytes128;
        a.box[0] = 72;
      },
-     "must not exceed 128"},
+     "boxDim[0] is 72 elements of u16, which are 144 bytes; with a 128-byte swizzle the inner "
+     "dimension must not exceed 128 bytes"},
     {"Swizzle64Inner128", [](A& a) { a.swizzle = TensorMapSwizzle::bytes64; },
      "must not exceed 64"},
     {"Swizzle32Inner32",
@@ -174,7 +176,8 @@ const Condition kConditions[] = {
     {"ElementStride8", [](A& a) { a.element_strides[1] = 8; }, nullptr},
     {"ElementStride9", [](A& a) { a.element_strides[1] = 9; }, "elementStrides[1] is 9"},
     {"ElementStride0", [](A& a) { a.element_strides[0] = 0; }, "elementStrides[0] is 0"},
-    {"Address8", [](A& a) { a.address += 8; }, "multiple of 16"},
+    {"Address8", [](A& a) { a.address += 8; },
+     "globalAddress 0x10008 must be a multiple of 16 bytes"},
     {"Address16", [](A& a) { a.address += 16; }, nullptr},
     {"Interleave16", [](A& a) { a.interleave = TensorMapInterleave::bytes16; }, nullptr},
     {"Interleave32NeedsSwizzle32", [](A& a) { a.interleave = TensorMapInterleave::bytes32; },
@@ -198,9 +201,9 @@ const Condition kConditions[] = {
        a.interleave = TensorMapInterleave::bytes16;
        a.extents.resize(2);
      },
-     "needs 3 to 5"},
-    {"Rank0", [](A& a) { a.extents.clear(); }, "must be 1 to 5"},
-    {"Rank6", [](A& a) { a.extents.resize(6, 8); }, "must be 1 to 5"},
+     "tensorRank is 2; an interleaved layout needs 3 to 5"},
+    {"Rank0", [](A& a) { a.extents.clear(); }, "tensorRank is 0; it must be 1 to 5"},
+    {"Rank6", [](A& a) { a.extents.resize(6, 8); }, "tensorRank is 6; it must be 1 to 5"},
     {"NanFillOfIntegers", [](A& a) { a.nan_fill = true; }, "floating-point"},
     {"UnknownType", [](A& a) { a.type = static_cast<TensorMapType>(16); }, "tensorDataType is 16"},
     {"UnknownSwizzle", [](A& a) { a.swizzle = static_cast<TensorMapSwizzle>(7); }, "swizzle is 7"},
@@ -210,7 +213,7 @@ const Condition kConditions[] = {
        a.type = TensorMapType::u4x16_align16;
        a.box[0] = 64;
      },
-     "it must be 128"},
+     "boxDim[0] is 64; with 16U4_ALIGN16B it must be 128"},
     {"PaddedSwizzle64",
      [](A& a) {
        a.type = TensorMapType::u6x16_align16;
@@ -223,7 +226,7 @@ const Condition kConditions[] = {
        a.type = TensorMapType::u4x16_align16;
        a.extents[0] = 192;
      },
-     "multiple of 128"},
+     "globalDim[0] is 192; with 16U4_ALIGN16B it must be a multiple of 128"},
     {"Packed4Bits",
      [](A& a) {
        a.type = TensorMapType::u4x16_align8;
@@ -241,7 +244,7 @@ const Condition kConditions[] = {
        a.type = TensorMapType::u4x16_align8;
        a.extents[0] = 255;
      },
-     "multiple of 2"},
+     "globalDim[0] is 255; with 16U4_ALIGN8B it must be a multiple of 2"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cuda, TensorMapConditions, testing::ValuesIn(kConditions),

@@ -270,6 +270,7 @@ BW_CUDART_API CUresult cuCtxPopCurrent(CUcontext* context) {
 BW_CUDART_API CUresult cuCtxGetDevice(CUdevice* device) {
   if (const CUresult missing = check_context("cuCtxGetDevice"); missing != CUDA_SUCCESS)
     return missing;
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *device = 0;
   return CUDA_SUCCESS;
 }
@@ -279,11 +280,13 @@ BW_CUDART_API CUresult cuCtxGetFlags(unsigned* flags) {
 }
 
 BW_CUDART_API CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *id = reinterpret_cast<unsigned long long>(context == nullptr ? current_context() : context);
   return CUDA_SUCCESS;
 }
 
 BW_CUDART_API CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *version = CUDA_VERSION;
   return CUDA_SUCCESS;
 }
@@ -308,8 +311,9 @@ BW_CUDART_API CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 }
 
 BW_CUDART_API CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
-  *config = CU_FUNC_CACHE_PREFER_NONE;
-  return CUDA_SUCCESS;
+  return driver_call("cuCtxGetCacheConfig", [&] {
+    return cudaDeviceGetCacheConfig(reinterpret_cast<cudaFuncCache*>(config));
+  });
 }
 
 BW_CUDART_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {

@@ -32,6 +32,7 @@ CUresult get_attribute(const char* api, int* value, CUfunction_attribute attribu
     cudaFuncAttributes found{};
     const cudaError_t error = cudaFuncGetAttributes(&found, function);
     if (error != cudaSuccess) return error;
+    if (value == nullptr) return cudaErrorInvalidValue;
     switch (attribute) {
       case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         *value = found.maxThreadsPerBlock;
@@ -98,6 +99,7 @@ CUresult max_potential_block(const char* api, int* grid, int* block, CUfunction 
     cudaFuncAttributes found{};
     cudaError_t error = cudaFuncGetAttributes(&found, function_of(function));
     if (error != cudaSuccess) return error;
+    if (grid == nullptr || block == nullptr) return cudaErrorInvalidValue;
     constexpr int kStep = 32;
     int threads = most == 0 ? found.maxThreadsPerBlock : std::min(most, found.maxThreadsPerBlock);
     threads = std::max(kStep, threads / kStep * kStep);
@@ -251,6 +253,7 @@ BW_CUDART_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes,
 }
 
 BW_CUDART_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *mode = CU_MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 }
@@ -275,6 +278,7 @@ BW_CUDART_API CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, c
 }
 
 BW_CUDART_API CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *module = reinterpret_cast<CUmodule>(library);
   return CUDA_SUCCESS;
 }
@@ -300,6 +304,7 @@ BW_CUDART_API CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned cou
 }
 
 BW_CUDART_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *function = reinterpret_cast<CUfunction>(kernel);
   return CUDA_SUCCESS;
 }
@@ -355,6 +360,7 @@ BW_CUDART_API CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
     return device_api([&](Runtime& runtime) {
       Function* const found = runtime.find_function(function_of(function));
       if (found == nullptr) return cudaErrorInvalidResourceHandle;
+      if (module == nullptr) return cudaErrorInvalidValue;
       *module = reinterpret_cast<CUmodule>(found->image);
       return cudaSuccess;
     });

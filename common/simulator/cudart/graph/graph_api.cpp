@@ -159,7 +159,7 @@ BW_CUDART_API cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* node, cudaGr
                                                    cudaGraph_t clone) {
   return with_graph("cudaGraphNodeFindInClone", clone, [&](Runtime&, CUgraph_st& graph) {
     for (const auto& own : graph.nodes) {
-      if (own->original != original) continue;
+      if (own->original != original || node == nullptr) continue;
       *node = own.get();
       return cudaSuccess;
     }
@@ -237,6 +237,7 @@ BW_CUDART_API cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t handle,
 
 BW_CUDART_API cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle, cudaGraphNodeType* type) {
   return with_node("cudaGraphNodeGetType", handle, [&](CUgraphNode_st& node) {
+    if (type == nullptr) return cudaErrorInvalidValue;
     *type = node.type;
     return cudaSuccess;
   });
@@ -308,6 +309,7 @@ BW_CUDART_TWIN(cudaGraphInstantiateWithParams, _ptsz)
 
 BW_CUDART_API cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t handle, unsigned long long* flags) {
   return with_exec("cudaGraphExecGetFlags", handle, [&](Runtime&, CUgraphExec_st& exec) {
+    if (flags == nullptr) return cudaErrorInvalidValue;
     *flags = exec.flags;
     return cudaSuccess;
   });
@@ -369,7 +371,7 @@ BW_CUDART_API cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t handle, cudaGr
                                                   unsigned* enabled) {
   return with_exec("cudaGraphNodeGetEnabled", handle, [&](Runtime&, CUgraphExec_st& exec) {
     const CUgraphExec_st::Step* const step = exec.find(node);
-    if (step == nullptr) return cudaErrorInvalidValue;
+    if (step == nullptr || enabled == nullptr) return cudaErrorInvalidValue;
     *enabled = step->enabled ? 1 : 0;
     return cudaSuccess;
   });

@@ -90,10 +90,13 @@ cudaError_t set_in(const char* api, cudaGraphNodeType type, cudaGraphExec_t hand
   });
 }
 
-// Calls `use` with what a node does, where it is of the type.
+// Calls `use` with what a node does, where it is of the type. `argument` is what the caller gave
+// for the result, or to set.
 template <class Kind, class Use>
-cudaError_t look(const char* api, cudaGraphNodeType type, cudaGraphNode_t handle, Use&& use) {
+cudaError_t look(const char* api, cudaGraphNodeType type, cudaGraphNode_t handle,
+                 const void* argument, Use&& use) {
   return device_api([&](Runtime&) {
+    if (argument == nullptr) return cudaErrorInvalidValue;
     CUgraphNode_st* const node = find_node(handle);
     const cudaError_t error = check_type(api, node, type);
     if (error != cudaSuccess) return error;
@@ -295,16 +298,16 @@ BW_CUDART_API cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaG
 
 BW_CUDART_API cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t handle,
                                                        cudaKernelNodeParams* parameters) {
-  return look<KernelOperation>("cudaGraphKernelNodeGetParams", cudaGraphNodeTypeKernel, handle,
-                               [&](CUgraphNode_st& node, const KernelOperation& kernel) {
-                                 *parameters = {};
-                                 parameters->func = kernel.function;
-                                 parameters->gridDim = kernel.grid;
-                                 parameters->blockDim = kernel.block;
-                                 parameters->sharedMemBytes =
-                                     static_cast<unsigned>(kernel.dynamic_shared_bytes);
-                                 parameters->kernelParams = node.kernel_arguments();
-                               });
+  return look<KernelOperation>(
+      "cudaGraphKernelNodeGetParams", cudaGraphNodeTypeKernel, handle, parameters,
+      [&](CUgraphNode_st& node, const KernelOperation& kernel) {
+        *parameters = {};
+        parameters->func = kernel.function;
+        parameters->gridDim = kernel.grid;
+        parameters->blockDim = kernel.block;
+        parameters->sharedMemBytes = static_cast<unsigned>(kernel.dynamic_shared_bytes);
+        parameters->kernelParams = node.kernel_arguments();
+      });
 }
 
 BW_CUDART_API cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
@@ -323,7 +326,7 @@ BW_CUDART_API cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t handle
                                                           cudaLaunchAttributeID id,
                                                           cudaLaunchAttributeValue* value) {
   return look<KernelOperation>("cudaGraphKernelNodeGetAttribute", cudaGraphNodeTypeKernel, handle,
-                               [&](CUgraphNode_st&, const KernelOperation& kernel) {
+                               value, [&](CUgraphNode_st&, const KernelOperation& kernel) {
                                  *value = {};
                                  for (const cudaLaunchAttribute& attribute : kernel.attributes)
                                    if (attribute.id == id) *value = attribute.val;
@@ -334,7 +337,7 @@ BW_CUDART_API cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t handle
                                                           cudaLaunchAttributeID id,
                                                           const cudaLaunchAttributeValue* value) {
   return look<KernelOperation>(
-      "cudaGraphKernelNodeSetAttribute", cudaGraphNodeTypeKernel, handle,
+      "cudaGraphKernelNodeSetAttribute", cudaGraphNodeTypeKernel, handle, value,
       [&](CUgraphNode_st&, KernelOperation& kernel) {
         std::erase_if(kernel.attributes, [&](const auto& attribute) { return attribute.id == id; });
         cudaLaunchAttribute attribute{};
@@ -348,18 +351,18 @@ BW_CUDART_API cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t dest
                                                             cudaGraphNode_t source) {
   std::vector<cudaLaunchAttribute> attributes;
   const cudaError_t error = look<KernelOperation>(
-      "cudaGraphKernelNodeCopyAttributes", cudaGraphNodeTypeKernel, source,
+      "cudaGraphKernelNodeCopyAttributes", cudaGraphNodeTypeKernel, source, &attributes,
       [&](CUgraphNode_st&, const KernelOperation& kernel) { attributes = kernel.attributes; });
   if (error != cudaSuccess) return error;
   return look<KernelOperation>(
-      "cudaGraphKernelNodeCopyAttributes", cudaGraphNodeTypeKernel, destination,
+      "cudaGraphKernelNodeCopyAttributes", cudaGraphNodeTypeKernel, destination, &attributes,
       [&](CUgraphNode_st&, KernelOperation& kernel) { kernel.attributes = attributes; });
 }
 
 BW_CUDART_API cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t handle,
                                                        cudaMemcpy3DParms* parameters) {
   return look<CopyOperation>(
-      "cudaGraphMemcpyNodeGetParams", cudaGraphNodeTypeMemcpy, handle,
+      "cudaGraphMemcpyNodeGetParams", cudaGraphNodeTypeMemcpy, handle, parameters,
       [&](CUgraphNode_st&, const CopyOperation& copying) {
         const auto pitched = [&](const void* pointer, CopySide side) {
           const size_t pitch = side.pitch_bytes != 0 ? side.pitch_bytes : copying.shape.row_bytes;
@@ -435,7 +438,7 @@ BW_CUDART_API cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(
 BW_CUDART_API cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t handle,
                                                        cudaMemsetParams* parameters) {
   return look<FillOperation>(
-      "cudaGraphMemsetNodeGetParams", cudaGraphNodeTypeMemset, handle,
+      "cudaGraphMemsetNodeGetParams", cudaGraphNodeTypeMemset, handle, parameters,
       [&](CUgraphNode_st&, const FillOperation& filling) {
         *parameters = {};
         parameters->dst = filling.destination;
@@ -462,7 +465,7 @@ BW_CUDART_API cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec,
 BW_CUDART_API cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t handle,
                                                      cudaHostNodeParams* parameters) {
   return look<HostOperation>("cudaGraphHostNodeGetParams", cudaGraphNodeTypeHost, handle,
-                             [&](CUgraphNode_st&, const HostOperation& host) {
+                             parameters, [&](CUgraphNode_st&, const HostOperation& host) {
                                *parameters = {host.function, host.user_data};
                              });
 }
@@ -480,7 +483,7 @@ BW_CUDART_API cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, c
 BW_CUDART_API cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t handle,
                                                            cudaEvent_t* event) {
   return look<RecordOperation>(
-      "cudaGraphEventRecordNodeGetEvent", cudaGraphNodeTypeEventRecord, handle,
+      "cudaGraphEventRecordNodeGetEvent", cudaGraphNodeTypeEventRecord, handle, event,
       [&](CUgraphNode_st&, const RecordOperation& recording) { *event = recording.event; });
 }
 
@@ -499,7 +502,7 @@ BW_CUDART_API cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t e
 BW_CUDART_API cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t handle,
                                                          cudaEvent_t* event) {
   return look<WaitOperation>(
-      "cudaGraphEventWaitNodeGetEvent", cudaGraphNodeTypeWaitEvent, handle,
+      "cudaGraphEventWaitNodeGetEvent", cudaGraphNodeTypeWaitEvent, handle, event,
       [&](CUgraphNode_st&, const WaitOperation& waiting) { *event = waiting.event; });
 }
 
@@ -518,7 +521,7 @@ BW_CUDART_API cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t handle
                                                           cudaGraph_t* graph) {
   return device_api([&](Runtime&) {
     const CUgraphNode_st* const node = find_node(handle);
-    if (node == nullptr || node->child == nullptr) return cudaErrorInvalidValue;
+    if (node == nullptr || node->child == nullptr || graph == nullptr) return cudaErrorInvalidValue;
     *graph = node->child.get();
     return cudaSuccess;
   });

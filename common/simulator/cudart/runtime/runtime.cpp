@@ -116,17 +116,14 @@ Image& Runtime::add_text_image(std::string ptx) {
   return image;
 }
 
-bool Runtime::remove_image(const Image& image) {
-  if (!has_image(&image)) return false;
+void Runtime::remove_image(Image& image) {
   // Records stay, so that a handle that is used later is known to be none.
   std::erase_if(functions_by_address_,
                 [&](const auto& entry) { return entry.second->image == &image; });
   std::erase_if(symbols_, [&](const auto& entry) { return entry.second.image == &image; });
-  auto& own = const_cast<Image&>(image);
-  own.registered = false;
-  if (own.module != nullptr) device().unload(*own.module);
-  own.module = nullptr;
-  return true;
+  image.registered = false;
+  if (image.module != nullptr) device().unload(*image.module);
+  image.module = nullptr;
 }
 
 bool Runtime::has_image(const void* handle) const {

@@ -98,9 +98,8 @@ class Runtime {
   Image& add_image(const void* fat_binary);
   /// Registers PTX text.
   Image& add_text_image(std::string ptx);
-  /// Ends a library or module: its kernels, variables and handles are gone. False if it does not
-  /// exist.
-  bool remove_image(const Image& image);
+  /// Ends a live library or module: its kernels, variables and handles are gone.
+  void remove_image(Image& image);
   /// Whether a handle is a live image's.
   [[nodiscard]] bool has_image(const void* handle) const;
   /// Registers a kernel by its host address.
