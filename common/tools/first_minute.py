@@ -48,9 +48,10 @@ def fresh_clone(root, folder):
 
 
 def environment():
-    """The environment without caches of compilers and settings of the simulator."""
+    """The environment without caches of compilers, settings of the simulator, and the PYTHONPATH on which this
+    module was found: a newcomer has none of them."""
     env = {name: value for name, value in os.environ.items()
-           if not name.startswith(("BW_", "CCACHE_", "CMAKE_"))}
+           if name != "PYTHONPATH" and not name.startswith(("BW_", "CCACHE_", "CMAKE_"))}
     return {**env, "CCACHE_DISABLE": "1"}
 
 

@@ -6,6 +6,7 @@
 
 #include "common/device/min_max.cuh"
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/ceil_div.hpp"
 #include "common/host/random_normal.hpp"
 
 namespace bw {

@@ -2,6 +2,8 @@
 /// \file
 /// From what the caller gives to what the kernel gets, for the GEMMs of chapters 5 and 6.
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 
 #include "common/host/ceil_div.hpp"

@@ -10,7 +10,9 @@
 
 #include "common/host/ceil_div.hpp"
 #include "common/host/device_attribute.hpp"
+#include "common/host/event_timer.hpp"
 #include "common/host/executable_graph.hpp"
+#include "common/host/hopper_device.hpp"
 #include "common/host/program.hpp"
 #include "common/host/random_normal.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"

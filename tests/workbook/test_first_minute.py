@@ -38,11 +38,12 @@ class FirstMinute(CheckoutTest):
         with self.assertRaisesRegex(WorkbookError, r"`./workbook run 5` failed .*exit status 3"):
             self.measured("exit 3\n")
 
-    def test_caches_are_off(self):
-        with mock.patch.dict("os.environ", {"BW_SIM_SEED": "1", "CCACHE_DIR": "/c"}):
+    def test_caches_are_off_and_the_readers_settings_stay_out(self):
+        settings = {"BW_SIM_SEED": "1", "CCACHE_DIR": "/c", "PYTHONPATH": str(ROOT / "common")}
+        with mock.patch.dict("os.environ", settings):
             env = first_minute.environment()
         self.assertEqual(env["CCACHE_DISABLE"], "1")
-        self.assertFalse({"BW_SIM_SEED", "CCACHE_DIR"} & set(env))
+        self.assertFalse(set(settings) & set(env))
 
     def test_what_stands_between_the_marks_is_replaced(self):
         self.assertEqual(first_minute.replaced(MARKED, "new\n"),

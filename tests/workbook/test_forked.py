@@ -1,5 +1,6 @@
 """A script in a fork of the test's Python, compared with the same script in a Python of its own."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -60,9 +61,9 @@ class Forked(unittest.TestCase):
                     self.assertEqual(fork.stderr, own.stderr)
 
     def test_the_test_goes_on_as_before(self):
-        before = dict(support.os.environ), list(sys.path), sys.argv[:], sys.stdout
+        before = dict(os.environ), list(sys.path), sys.argv[:], sys.stdout
         self.run_both("import os, sys\nos.environ['X'] = 'y'\nos.chdir('/')\nsys.path.clear()\n")
-        self.assertEqual((dict(support.os.environ), list(sys.path), sys.argv[:], sys.stdout), before)
+        self.assertEqual((dict(os.environ), list(sys.path), sys.argv[:], sys.stdout), before)
 
     def test_one_that_has_no_end_is_ended(self):
         self.script.write_text("while True: pass\n", encoding="utf-8")
@@ -75,4 +76,8 @@ class Forked(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    # Where the reader has set one of these, scripts get a Python of their own. The fork is tested from a Python
+    # that was started without them.
+    if [name for name in ("PYTHONPATH", "PYTHONIOENCODING") if os.environ.pop(name, None)]:
+        os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
     unittest.main()
