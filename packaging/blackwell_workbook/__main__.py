@@ -4,11 +4,12 @@ import argparse
 import os
 import shutil
 import sys
+import tarfile
 import tempfile
 from importlib import metadata
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent / "workbook"
+ARCHIVE = Path(__file__).resolve().parent / "workbook.tar.xz"
 # What nvcc can't take in a path; `./workbook` refuses a folder with one of them.
 UNUSABLE_IN_PATHS = "'\"$`,;\\:"
 
@@ -31,6 +32,11 @@ def main(arguments=None):
         print(f"blackwell-workbook: error: {error.filename or folder} can't be written "
               f"({error.strerror}). Nothing was changed; name a folder on a disk with room, in which "
               "you may write.", file=sys.stderr)
+        return 1
+    except tarfile.CompressionError:
+        print(f"blackwell-workbook: error: {sys.executable} was built without the module lzma, which "
+              "unpacks the workbook. Nothing was changed; install the wheel with another Python.",
+              file=sys.stderr)
         return 1
     print(f"The workbook is in {folder}. Go there and begin: ./workbook next")
     return 0
@@ -55,11 +61,11 @@ def _write(folder):
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=str(folder.parent)))
     try:
+        with tarfile.open(str(ARCHIVE), "r:xz") as archive:
+            # Older Pythons have no filters; the archive is the wheel's own.
+            safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            archive.extractall(str(temporary), **safely)
         new = temporary / "workbook"
-        shutil.copytree(SOURCE, new)
-        # Not every installer keeps the right to execute.
-        for path in (new / "workbook", *(new / "build" / "sim" / "bin").iterdir()):
-            path.chmod(0o755)
         if folder.is_dir():
             folder.rmdir()
         new.rename(folder)

@@ -10,6 +10,7 @@ import re
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -20,7 +21,7 @@ from test_container import ANSWERS
 from tools import build, cubin, package, prebuild
 
 SKIPPED = 77
-MOST_BYTES = 8 << 20
+MOST_BYTES = 6 << 20
 
 
 def _run(words, **settings):
@@ -79,9 +80,14 @@ class Wheel(unittest.TestCase):
                          r"^blackwell_workbook-[\d.]+(\+native)?-py3-none-.*linux.*whl$")
 
     def test_nothing_in_it_names_this_checkout(self):
-        with zipfile.ZipFile(self.wheel) as archive:
-            named = [name for name in archive.namelist() if f"{ROOT}/".encode() in archive.read(name)]
-        self.assertEqual(named, [])
+        with zipfile.ZipFile(self.wheel) as wheel:
+            contents = {name: wheel.read(name) for name in wheel.namelist()}
+            with wheel.open("blackwell_workbook/workbook.tar.xz") as file:
+                with tarfile.open(fileobj=file, mode="r:xz") as archive:
+                    contents.update((info.name, archive.extractfile(info).read())
+                                    for info in archive if info.isfile())
+        self.assertIn("workbook/build/sim/bin/lab_01_ring_of_two", contents)
+        self.assertEqual([name for name, data in contents.items() if f"{ROOT}/".encode() in data], [])
 
     def test_every_program_finds_its_libraries_beside_it(self):
         for program in (self.folder / "build" / "sim" / "bin").iterdir():
@@ -127,6 +133,15 @@ class Wheel(unittest.TestCase):
         self.assertIn("holds ;", result.stdout)
         self.assertFalse((self.work / "a;b").exists())
 
+    def test_a_python_that_can_not_unpack_is_named(self):
+        target = self.work / "unwritten"
+        program = ("import sys; sys.modules['lzma'] = None; from blackwell_workbook.__main__ import main; "
+                   "sys.exit(main(sys.argv[1:]))")
+        result = _run([self.command.with_name("python"), "-c", program, target])
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, "^blackwell-workbook: error: .*/python was built without")
+        self.assertFalse(target.exists())
+
     def test_the_reader_s_code_is_compiled_as_the_build_compiles_it(self):
         """With this machine's compiler, where it is on PATH."""
         result = _run(["./workbook", "check", "1.3", "--json"], cwd=self.folder)
@@ -149,6 +164,23 @@ class Parts(unittest.TestCase):
         """A program's parts must not move."""
         before = b"\0/a/b/solutions/x.cuh\0/a/bc/y"
         self.assertEqual(package._relative(Path("/a/b"), before), b"\0.////solutions/x.cuh\0/a/bc/y")
+
+    def test_equal_contents_make_equal_archives(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = []
+            for number, mode in enumerate((0o600, 0o755)):
+                tree = Path(folder) / str(number) / "workbook"
+                for name in ("workbook", "README.md", "build/sim/bin/lab", "build/sim/lib/libcuda.so.1"):
+                    (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                    (tree / name).write_text(name, encoding="utf-8")
+                    (tree / name).chmod(mode)
+                    os.utime(tree / name, (number, number))
+                package.archive(tree, tree.with_suffix(".tar.xz"))
+                made.append(tree.with_suffix(".tar.xz").read_bytes())
+            self.assertEqual(*made)
+            with tarfile.open(tree.with_suffix(".tar.xz")) as file:
+                programs = [info.name for info in file if info.isfile() and info.mode & 0o111]
+            self.assertEqual(programs, ["workbook/build/sim/bin/lab", "workbook/workbook"])
 
     def test_of_machine_code_only_what_the_simulator_reads_is_kept(self):
         names = b"\0.shstrtab\0.text.kernel\0.nv.info.kernel\0"
