@@ -2,6 +2,7 @@
 
 import re
 import sys
+import textwrap
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -272,12 +273,13 @@ def load(root, chapter, path):
                                     for table in reader.tables("question"))
     if kind == FIND:
         _read_find(root, chapter, fields, reader)
-    fields["wrong"] = tuple(_wrong(table, kind) for table in reader.tables("wrong"))
+    fields["wrong"] = tuple(_wrong(table, kind, fields.get("region"))
+                            for table in reader.tables("wrong"))
     if len(fields["wrong"]) < LEAST_WRONG:
         reader.fail(f"there are {len(fields['wrong'])} [[wrong]] answers; at least {LEAST_WRONG} "
                     "are needed.")
     if kind in (WRITE, IMPROVE):
-        fields["remarks"] = tuple(_wrong(table, kind)
+        fields["remarks"] = tuple(_wrong(table, kind, fields["region"])
                                   for table in reader.tables("remark", required=False))
     reader.end()
     return Exercise(kind=kind, chapter=chapter, source=Path(path), **fields)
@@ -388,9 +390,11 @@ def _read_find(root, chapter, fields, reader):
         reader.fail(f"`patch`: {error}")
 
 
-def _wrong(reader, kind):
+def _wrong(reader, kind, region):
     name = reader.take("name", str)
-    answer = reader.take("answer", dict if kind in (PREDICT, FIND) else str)
+    pairs = reader.take("change", list, required=False) if region else None
+    answer = (reader.take("answer", dict if kind in (PREDICT, FIND) else str) if pairs is None else
+              _changed(region, pairs, reader))
     message = reader.take("message", str)
     output = code = ""
     if kind in (WRITE, IMPROVE):
@@ -408,6 +412,22 @@ def _wrong(reader, kind):
             reader.fail("`answer` has to hold `line_text`, `cause` or both.")
     reader.end()
     return Wrong(name, answer, message, output, code)
+
+
+def _changed(region, pairs, reader):
+    """The solution's lines in which the first text of each pair reads as the second; lines of which
+    nothing is left are left out."""
+    text = textwrap.dedent("\n".join(region.body))
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
+            reader.fail(f"`change` has the entry {pair!r}; each is a pair of texts: what the solution's "
+                        "lines hold, and what the answer has instead.")
+        count = text.count(pair[0]) if pair[0] else 0
+        if count != 1:
+            reader.fail(f"`change`: `{pair[0]}` is in the solution's lines {count} times; it has to be "
+                        "there once.")
+        text = text.replace(*pair)
+    return "\n".join(line.rstrip() for line in text.split("\n") if line.strip())
 
 
 def main():
