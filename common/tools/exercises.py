@@ -415,19 +415,11 @@ def _wrong(reader, kind, region):
 
 
 def _changed(region, pairs, reader):
-    """The solution's lines in which the first text of each pair reads as the second; lines of which
-    nothing is left are left out."""
-    text = textwrap.dedent("\n".join(region.body))
-    for pair in pairs:
-        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
-            reader.fail(f"`change` has the entry {pair!r}; each is a pair of texts: what the solution's "
-                        "lines hold, and what the answer has instead.")
-        count = text.count(pair[0]) if pair[0] else 0
-        if count != 1:
-            reader.fail(f"`change`: `{pair[0]}` is in the solution's lines {count} times; it has to be "
-                        "there once.")
-        text = text.replace(*pair)
-    return "\n".join(line.rstrip() for line in text.split("\n") if line.strip())
+    """The solution's lines with the changes that make them this answer."""
+    try:
+        return patches.changed(textwrap.dedent("\n".join(region.body)), pairs)
+    except WorkbookError as error:
+        return reader.fail(str(error))
 
 
 def main():

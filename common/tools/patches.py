@@ -81,6 +81,26 @@ def apply(text, patch):
     return "\n".join(result), sorted(line for line in changed if 1 <= line <= len(result))
 
 
+def changed(text, pairs):
+    """`text` in which the first text of each pair, which is there once, reads as the second; lines of
+    which that leaves nothing are gone."""
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
+            raise WorkbookError(f"`change` has the entry {pair!r}; each is a pair of texts: what the "
+                                "solution's lines hold, and what stands there instead.")
+        old, new = pair
+        count = text.count(old) if old else 0
+        if count != 1:
+            raise WorkbookError(f"`change`: `{old}` is in the solution's lines {count} times; it has to "
+                                "be there once.")
+        at = text.index(old)
+        begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at + len(old)) % (len(text) + 1)
+        lines = (text[begin:at] + new + text[at + len(old):end]).split("\n")
+        kept = [line.rstrip() for line in lines if line.strip()]
+        text = text[:begin] + "\n".join(kept) + (text[end:] if kept else text[end + 1:])
+    return text
+
+
 def _append(hunk, result, changed, only_removes):
     index = 0
     while index < len(hunk.lines):
