@@ -82,20 +82,20 @@ def apply(text, patch):
 
 
 def changed(text, pairs):
-    """`text` in which the first text of each pair, which is there once, reads as the second; lines of
-    which that leaves nothing are gone."""
+    """`text` in which the first text of each pair, which is there once, reads as the second. Blanks and
+    ends of lines are alike; lines of which nothing is left are gone."""
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
             raise WorkbookError(f"`change` has the entry {pair!r}; each is a pair of texts: what the "
                                 "solution's lines hold, and what stands there instead.")
         old, new = pair
-        count = text.count(old) if old else 0
-        if count != 1:
-            raise WorkbookError(f"`change`: `{old}` is in the solution's lines {count} times; it has to "
-                                "be there once.")
-        at = text.index(old)
-        begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at + len(old)) % (len(text) + 1)
-        lines = (text[begin:at] + new + text[at + len(old):end]).split("\n")
+        found = list(re.finditer(r"\s+".join(map(re.escape, old.split())), text)) if old.split() else []
+        if len(found) != 1:
+            raise WorkbookError(f"`change`: `{old}` is in the solution's lines {len(found)} times; it has "
+                                "to be there once.")
+        at, behind = found[0].span()
+        begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", behind) % (len(text) + 1)
+        lines = (text[begin:at] + new + text[behind:end]).split("\n")
         kept = [line.rstrip() for line in lines if line.strip()]
         text = text[:begin] + "\n".join(kept) + (text[end:] if kept else text[end + 1:])
     return text

@@ -104,6 +104,10 @@ class Loading(SmallRepository):
     def test_an_answer_as_a_change_of_the_solution(self):
         self.edit(self.toml(1), 'answer = "stage = stage + 2;"', "change = [['+ 1', '+ 2']]")
         self.assertEqual(self.exercise(1).wrong[0].answer, "stage = stage + 2;")
+        self.edit(self.root / "solutions" / exercise_files.CHAPTER / "f.cuh", "stage + 1", "stage\n    + 1")
+        self.edit(self.toml(1), "[['+ 1', '+ 2']]", "[['stage + 1', 'stage + 2']]")
+        self.assertEqual(self.exercise(1).wrong[0].answer, "stage = stage + 2;")
+        self.edit(self.toml(1), "[['stage + 1', 'stage + 2']]", "[['+ 1', '+ 2']]")
         kept = self.toml(1).read_text(encoding="utf-8")
         for change, words in (("[['+ 3', '']]", "`+ 3` is in the solution's lines 0 times"),
                               ("[['stage', 'lap']]", "`stage` is in the solution's lines 2 times"),
