@@ -89,7 +89,8 @@ def changed(text, pairs):
             raise WorkbookError(f"`change` has the entry {pair!r}; each is a pair of texts: what the "
                                 "solution's lines hold, and what stands there instead.")
         old, new = pair
-        found = list(re.finditer(r"\s+".join(map(re.escape, old.split())), text)) if old.split() else []
+        words = old.split()
+        found = list(re.finditer(r"\s+".join(map(re.escape, words)), text)) if words else []
         if len(found) != 1:
             raise WorkbookError(f"`change`: `{old}` is in the solution's lines {len(found)} times; it has "
                                 "to be there once.")

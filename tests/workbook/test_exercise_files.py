@@ -104,7 +104,8 @@ class Loading(SmallRepository):
     def test_an_answer_as_a_change_of_the_solution(self):
         self.edit(self.toml(1), 'answer = "stage = stage + 2;"', "change = [['+ 1', '+ 2']]")
         self.assertEqual(self.exercise(1).wrong[0].answer, "stage = stage + 2;")
-        self.edit(self.root / "solutions" / exercise_files.CHAPTER / "f.cuh", "stage + 1", "stage\n    + 1")
+        solution = self.root / "solutions" / exercise_files.CHAPTER / "f.cuh"
+        self.edit(solution, "stage + 1", "stage\n    + 1")
         self.edit(self.toml(1), "[['+ 1', '+ 2']]", "[['stage + 1', 'stage + 2']]")
         self.assertEqual(self.exercise(1).wrong[0].answer, "stage = stage + 2;")
         self.edit(self.toml(1), "[['stage + 1', 'stage + 2']]", "[['+ 1', '+ 2']]")

@@ -208,21 +208,27 @@ def forms(programs):
 
 # ---- unit tests ----------------------------------------------------------------------------------
 
-def outcomes_of(program, label, settings):
+def outcomes_of(program, settings, label=""):
+    """(test, what its kernels did) of a program's unit tests."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "outcomes"
         # With another level of checks tests may fail; what their kernels do is written all the same.
         run(program, ("--gtest_brief=1", ARITHMETIC), BW_TEST_OUTCOMES=str(path), **settings)
         if not path.is_file():
-            raise Failure(f"{program.name} has not come to its end{label}")
-        return [f"{program.name}{label} " + _ADDRESSES.sub(r"\1", line)
-                for line in path.read_text(encoding="utf-8").splitlines()]
+            raise Failure(f"{program.name} has not come to its end, {label}")
+        lines = path.read_text(encoding="utf-8").splitlines()
+    return [(f"{program.name} {test}", label + outcome)
+            for test, _, outcome in (_ADDRESSES.sub(r"\1", line).partition(": ") for line in lines)]
 
 
 def units(programs):
-    passes = ((", races:", {"BW_TEST_CHECKS": "races"}), ("", {}))
-    return in_turn(outcomes_of, [(programs / name, label, settings) for label, settings in passes
-                                 for name in UNIT_TESTS])
+    """A line for each test; what the races' level reports besides stands behind the rest."""
+    passes = (({}, ""), ({"BW_TEST_CHECKS": "races"}, "races: "))
+    found = defaultdict(list)
+    for test, outcome in in_turn(outcomes_of, [(programs / name, *one) for one in passes
+                                               for name in UNIT_TESTS]):
+        found[test].append(outcome)
+    return [f"{test}: {'; '.join(outcomes)}" for test, outcomes in found.items()]
 
 
 # ---- the timing model ----------------------------------------------------------------------------
@@ -233,9 +239,9 @@ def totals_of(program):
 
 def model(programs):
     events_lines = in_turn(totals_of, [(programs / name,) for name in PROGRAMS if name not in LONG])
-    kernel_lines = in_turn(outcomes_of, [(programs / name, "", {"BW_TEST_TIMING": "model"})
-                                         for name in UNIT_TESTS])
-    return events_lines + kernel_lines
+    kernels = in_turn(outcomes_of, [(programs / name, {"BW_TEST_TIMING": "model"})
+                                    for name in UNIT_TESTS])
+    return events_lines + [f"{test}: {outcome}" for test, outcome in kernels]
 
 
 # ---- reports -------------------------------------------------------------------------------------
