@@ -5,7 +5,6 @@
 #include <string>
 
 #include "common/host/require.hpp"
-#include "common/host/why_not_hopper.hpp"
 
 namespace bw {
 

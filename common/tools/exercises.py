@@ -2,6 +2,7 @@
 
 import re
 import sys
+import textwrap
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -272,12 +273,13 @@ def load(root, chapter, path):
                                     for table in reader.tables("question"))
     if kind == FIND:
         _read_find(root, chapter, fields, reader)
-    fields["wrong"] = tuple(_wrong(table, kind) for table in reader.tables("wrong"))
+    fields["wrong"] = tuple(_wrong(table, kind, fields.get("region"))
+                            for table in reader.tables("wrong"))
     if len(fields["wrong"]) < LEAST_WRONG:
         reader.fail(f"there are {len(fields['wrong'])} [[wrong]] answers; at least {LEAST_WRONG} "
                     "are needed.")
     if kind in (WRITE, IMPROVE):
-        fields["remarks"] = tuple(_wrong(table, kind)
+        fields["remarks"] = tuple(_wrong(table, kind, fields["region"])
                                   for table in reader.tables("remark", required=False))
     reader.end()
     return Exercise(kind=kind, chapter=chapter, source=Path(path), **fields)
@@ -388,9 +390,11 @@ def _read_find(root, chapter, fields, reader):
         reader.fail(f"`patch`: {error}")
 
 
-def _wrong(reader, kind):
+def _wrong(reader, kind, region):
     name = reader.take("name", str)
-    answer = reader.take("answer", dict if kind in (PREDICT, FIND) else str)
+    pairs = reader.take("change", list, required=False) if region else None
+    answer = (reader.take("answer", dict if kind in (PREDICT, FIND) else str) if pairs is None else
+              _changed(region, pairs, reader))
     message = reader.take("message", str)
     output = code = ""
     if kind in (WRITE, IMPROVE):
@@ -408,6 +412,14 @@ def _wrong(reader, kind):
             reader.fail("`answer` has to hold `line_text`, `cause` or both.")
     reader.end()
     return Wrong(name, answer, message, output, code)
+
+
+def _changed(region, pairs, reader):
+    """The solution's lines with the changes that make them this answer."""
+    try:
+        return patches.changed(textwrap.dedent("\n".join(region.body)), pairs)
+    except WorkbookError as error:
+        return reader.fail(str(error))
 
 
 def main():

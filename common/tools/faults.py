@@ -75,8 +75,8 @@ def load_all(root):
 
 _KEYS = {"name": str, "pitfalls": list, "idea": str, "expect": str, "level": str, "at": list,
          "by": list, "program": str, "options": list, "settings": dict, "slow": bool,
-         "not_found": str, "seeds": list, "patch": str, "exercise": str, "wrong": str,
-         "sources": list}
+         "not_found": str, "seeds": list, "patch": str, "file": str, "change": list,
+         "exercise": str, "wrong": str, "sources": list}
 _NEEDED = ("name", "idea")
 
 
@@ -156,12 +156,15 @@ class _Patches:
                 patch, folder = exercise.patch, Path("solutions") / exercise.chapter
             elif "patch" in table:
                 patch, folder = table["patch"], Path()
+            elif not ("file" in table and "change" in table):
+                self._fail(table, "`file` and `change`, `patch` or `exercise` are missing.")
             else:
-                self._fail(table, "`patch` or `exercise` is missing.")
-            name = folder / patches.patched_file(patch)
+                patch, folder = None, Path()
+            name = folder / (patches.patched_file(patch) if patch else table["file"])
             if not (self.root / name).is_file():
                 self._fail(table, f"its patch changes {name}, which does not exist.")
-            text, _ = patches.apply(regions.read_text(self.root / name), patch)
+            text = regions.read_text(self.root / name)
+            text = patches.apply(text, patch)[0] if patch else patches.changed(text, table["change"])
         except WorkbookError as error:
             if str(error).startswith(self.name):
                 raise
@@ -205,6 +208,8 @@ class _Patches:
 
 
 def _named_file(table):
+    if "file" in table:
+        return table["file"]
     match = re.search(r"^\+\+\+ (?:b/)?(\S+)", table.get("patch", ""), re.M)
     return match.group(1) if match else f"exercise {table.get('exercise', '?')}"
 

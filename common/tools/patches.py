@@ -81,6 +81,27 @@ def apply(text, patch):
     return "\n".join(result), sorted(line for line in changed if 1 <= line <= len(result))
 
 
+def changed(text, pairs):
+    """`text` in which the first text of each pair, which is there once, reads as the second. Blanks and
+    ends of lines are alike; lines of which nothing is left are gone."""
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)):
+            raise WorkbookError(f"`change` has the entry {pair!r}; each is a pair of texts: what the "
+                                "solution's lines hold, and what stands there instead.")
+        old, new = pair
+        words = old.split()
+        found = list(re.finditer(r"\s+".join(map(re.escape, words)), text)) if words else []
+        if len(found) != 1:
+            raise WorkbookError(f"`change`: `{old}` is in the solution's lines {len(found)} times; it has "
+                                "to be there once.")
+        at, behind = found[0].span()
+        begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", behind) % (len(text) + 1)
+        lines = (text[begin:at] + new + text[behind:end]).split("\n")
+        kept = [line.rstrip() for line in lines if line.strip()]
+        text = text[:begin] + "\n".join(kept) + (text[end:] if kept else text[end + 1:])
+    return text
+
+
 def _append(hunk, result, changed, only_removes):
     index = 0
     while index < len(hunk.lines):

@@ -14,7 +14,7 @@ PROGRAMS = {group: f"{name}_gpu" for group, name in timing_validation.CHAPTER_PR
 
 
 def measure(group, rows, program, environment, done):
-    """Lines of a recorded file, one for each of `rows`, as they come; done(count) after each."""
+    """What was measured for each of `rows`, as it comes; done(count) after each."""
     cycles = {}
     for count, row in enumerate(rows, 1):
         if group == "chapter01":
@@ -26,9 +26,29 @@ def measure(group, rows, program, environment, done):
                    "cycles": f"{cycles[key][row['stages']]:.0f}"}
         else:
             microseconds = timing_validation.chapter06_microseconds(program, row, environment)
-            yield {**{name: row[name] for name in ("m", "n", "k", "beta", "config")},
+            yield {**{name: row[name] for name in (*timing_validation.SHAPE, "config")},
                    "warm_us": f"{microseconds:.2f}"}
         done(count)
+
+
+def by_shape(lines, configurations):
+    """A line for each shape of chapter 6, with a column for each configuration. What an error leaves
+    of the last shape comes before the error."""
+    row = {}
+    try:
+        for line in lines:
+            shape = {name: line[name] for name in timing_validation.SHAPE}
+            if row and not shape.items() <= row.items():
+                yield row
+                row = {}
+            row = row or {**shape, **dict.fromkeys(configurations, "")}
+            row[line["config"]] = line["warm_us"]
+    except BaseException:
+        if row:
+            yield row
+        raise
+    if row:
+        yield row
 
 
 def file_for(group, folder):
@@ -67,7 +87,10 @@ def do_record(root, console, tools, gpu, folder):
         program = build.program(root, build.GPU, PROGRAMS[group])
         title = f"{gpu.name}, driver {gpu.driver}, {time.strftime('%Y-%m-%d')}; {program.name}"
         with console.step(f"Measuring {group}") as step:
-            write(path, title, measure(group, rows, program, tools.env,
-                                       lambda count: step.detail(f"{count} of {len(rows)}")))
+            lines = measure(group, rows, program, tools.env,
+                            lambda count: step.detail(f"{count} of {len(rows)}"))
+            if group != "chapter01":
+                lines = by_shape(lines, dict.fromkeys(row["config"] for row in rows))
+            write(path, title, lines)
         print(path)
     return 0

@@ -28,6 +28,8 @@ _DEVICE_TIME = re.compile(r"^time\s+([\d.]+) us on the device", re.M)
 # In the names of chapter 6's configurations that have B's rows on wgmma's M side.
 SWAPPED = "swap"
 _TILE = re.compile(r"^(\d+)x(\d+)_")
+# Columns of chapter 6's recorded files; the others are configurations.
+SHAPE = ("m", "n", "k", "beta")
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,12 @@ def read_table(path):
 
 
 def recorded_rows(root, group, only=None):
-    """The recorded file's lines as dictionaries; `only`: those that hold this text."""
+    """The recorded numbers of a group as dictionaries; `only`: those that hold this text."""
     rows = read_table(root / RECORDED.format(group))
+    if CHAPTER_PROGRAMS.get(group) == _GEMM:
+        rows = [{**{name: row[name] for name in SHAPE}, "config": config, "warm_us": microseconds}
+                for row in rows for config, microseconds in row.items()
+                if config not in SHAPE and microseconds]
     if only:
         rows = [row for row in rows if only in "x".join(row.values()) or only in row.get("config", "")
                 or only in row.get("produce", "")]

@@ -101,6 +101,23 @@ class Loading(SmallRepository):
     def test_a_wrong_answer_that_nothing_recognises(self):
         self.refused(1, "when = { output = 'deadlock' }", "when = {}", "recognised")
 
+    def test_an_answer_as_a_change_of_the_solution(self):
+        self.edit(self.toml(1), 'answer = "stage = stage + 2;"', "change = [['+ 1', '+ 2']]")
+        self.assertEqual(self.exercise(1).wrong[0].answer, "stage = stage + 2;")
+        solution = self.root / "solutions" / exercise_files.CHAPTER / "f.cuh"
+        self.edit(solution, "stage + 1", "stage\n    + 1")
+        self.edit(self.toml(1), "[['+ 1', '+ 2']]", "[['stage + 1', 'stage + 2']]")
+        self.assertEqual(self.exercise(1).wrong[0].answer, "stage = stage + 2;")
+        self.edit(self.toml(1), "[['stage + 1', 'stage + 2']]", "[['+ 1', '+ 2']]")
+        kept = self.toml(1).read_text(encoding="utf-8")
+        for change, words in (("[['+ 3', '']]", "`+ 3` is in the solution's lines 0 times"),
+                              ("[['stage', 'lap']]", "`stage` is in the solution's lines 2 times"),
+                              ("[['', 'lap']]", "0 times"), ("['+ 1']", "a pair of texts"),
+                              ("[['+ 1', 2]]", "a pair of texts")):
+            with self.subTest(change):
+                self.refused(1, "[['+ 1', '+ 2']]", change, words)
+                self.toml(1).write_text(kept, encoding="utf-8")
+
     def test_a_level_of_checks(self):
         self.assertEqual([one.runs[0].checks for one in api.load_all(self.root)],
                          ["races", "races", "contract", "contract"])

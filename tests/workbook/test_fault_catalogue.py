@@ -83,6 +83,15 @@ class Catalogue(unittest.TestCase):
         self.assertNotIn("fence", case.replaced[0].text.split("\n", 1)[1])
         self.assertTrue(case.replaced[0].text.startswith('#line 1 "'))
 
+    def test_a_change_says_what_a_patch_says(self):
+        patched, = self.load(CASE)
+        head = CASE[:CASE.index("patch = ")] + 'file = "solutions/01_x/ring.cuh"\n'
+        changed, = self.load(head + "change = [['fence();', '']]\n")
+        self.assertEqual(changed, patched)
+        self.refused(("case no_fence:", "solutions/01_x/ring.cuh", "`fence(1);`", "0 times"),
+                     head + "change = [['fence(1);', '']]\n")
+        self.refused(("case no_fence:", "`change`", "missing"), head)
+
     def test_what_is_wrong_with_a_patch_is_said_with_its_place(self):
         where = "tests/simulator/faults/chapter_01.toml:3: case no_fence:"
         for change, words in (

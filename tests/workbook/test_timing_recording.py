@@ -58,20 +58,24 @@ class Recording(CheckoutTest):
         path = recording.file_for("chapter06", self.folder / "measured")
         program = write_script(self.folder / "failing", _CHAPTER06)
         with self.assertRaisesRegex(WorkbookError, "ended with status 3"):
-            recording.write(path, "a GPU", recording.measure("chapter06", rows, program,
-                                                            self.environment, self.done.append))
+            recording.write(path, "a GPU", recording.by_shape(
+                recording.measure("chapter06", rows, program, self.environment, self.done.append),
+                ("64x64_1x1", "128x64_1x1")))
         self.assertEqual(path.read_text(encoding="utf-8").splitlines(),
-                         ["# a GPU", "m,n,k,beta,config,warm_us", "64,128,256,0,64x64_1x1,12.35"])
+                         ["# a GPU", "m,n,k,beta,64x64_1x1,128x64_1x1", "64,128,256,0,12.35,"])
         with self.assertRaisesRegex(WorkbookError, "h100_chapter06.csv is there already"):
             recording.file_for("chapter06", self.folder / "measured")
 
     def test_a_recorded_file_is_one_that_validation_reads(self):
         measured = self.folder / "tests" / "hardware" / "timing"
         path = recording.file_for("chapter06", measured)
-        row = validation.recorded_rows(ROOT, "chapter06")[0]
-        recording.write(path, "a GPU", [{name: row[name] for name in row if name != "cold_us"}])
-        [found] = validation.recorded_rows(self.folder, "chapter06")
-        self.assertEqual(found["warm_us"], row["warm_us"])
+        rows = validation.recorded_rows(ROOT, "chapter06")
+        recording.write(path, "a GPU",
+                        recording.by_shape(rows, dict.fromkeys(row["config"] for row in rows)))
+        self.assertEqual(validation.recorded_rows(self.folder, "chapter06"), rows)
+        self.assertEqual(path.read_text(encoding="utf-8").splitlines()[1:],
+                         (ROOT / validation.RECORDED.format("chapter06")).read_text(
+                             encoding="utf-8").splitlines()[1:])
 
     def test_without_a_gpu_and_with_other_options(self):
         root = self.checkout()

@@ -17,7 +17,7 @@
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/schedule/code_layout.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 namespace bw::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/simulator/schedule/code_layout.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 #include <algorithm>
 #include <cstddef>

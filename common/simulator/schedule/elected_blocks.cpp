@@ -1,4 +1,4 @@
-#include "common/simulator/schedule/elected_blocks.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 #include <string_view>
 

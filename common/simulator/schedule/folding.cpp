@@ -1,4 +1,4 @@
-#include "common/simulator/schedule/folding.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -6,10 +6,7 @@
 
 #include "common/simulator/ptx/pending_reads.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
-#include "common/simulator/schedule/elected_blocks.hpp"
-#include "common/simulator/schedule/folding.hpp"
-#include "common/simulator/schedule/loops.hpp"
-#include "common/simulator/schedule/merged_loads.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 namespace bw::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/simulator/schedule/issue_order.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "common/simulator/schedule/merged_loads.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 #include <algorithm>
 #include <bit>

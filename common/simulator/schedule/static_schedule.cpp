@@ -1,9 +1,7 @@
 #include "common/simulator/schedule/static_schedule.hpp"
 
-#include "common/simulator/schedule/code_layout.hpp"
 #include "common/simulator/schedule/issue_nodes.hpp"
-#include "common/simulator/schedule/issue_order.hpp"
-#include "common/simulator/schedule/issue_timer.hpp"
+#include "common/simulator/schedule/passes.hpp"
 #include "common/simulator/schedule/register_pressure.hpp"
 
 namespace bw::sim {

@@ -11,6 +11,7 @@ _HEIGHTS = {lanes.ROLE: 22, lanes.TENSOR_CORE: 22, lanes.COPIES: 7, lanes.RING: 
 _WARP_HEIGHT = 9  # of a role of several
 _GAP, _HEAD = 9, 24
 _MOST_NAMED = 2  # waits that look alike
+_LEAST_WIDTH = 0.6  # of a mark, so that it is seen
 _LEAST_SHARE = 0.01  # of what a legend names
 _STATES = (("empty", "stage empty"), ("filling", "being filled"), ("full", "full"),
            ("reading", "being read"))
@@ -110,8 +111,7 @@ class _Picture:
             drawn.tops[index] = (y, height)
             self._label(lane, y, height * len(lane.tracks))
             for number, track in enumerate(lane.tracks):
-                for mark in track:
-                    self._mark(mark, y + number * height, height - 1.5)
+                self._marks(track, y + number * height, height - 1.5)
             y += height * len(lane.tracks) + _GAP
         return y
 
@@ -128,15 +128,22 @@ class _Picture:
         named = f' class="{name}"' if name else ""
         self._parts.append(f'<text x="{x:g}" y="{y:g}"{named}>{escape(text)}</text>')
 
-    def _mark(self, mark, y, height):
-        if mark.end <= self._begin or mark.begin >= self._end or mark.end <= mark.begin:
-            return
-        left, right = self._x(max(mark.begin, self._begin)), self._x(min(mark.end, self._end))
-        width = max(0.6, round(right - left, 1))
-        name = self._hatchings[mark.reason].css_class if mark.kind == "wait" else mark.kind
-        ending = " never" if mark.endless else ""
-        self._parts.append(f'<rect class="{name}{ending}" x="{left:g}" y="{y:g}" width="{width:g}" '
-                           f'height="{height:g}"/>')
+    def _marks(self, track, y, height):
+        """A track's marks: one path for those of a look, so that a long run stays a short file.
+
+        Looks that take less time are drawn later, so that a neighbour does not hide a short mark."""
+        looks = {}
+        for mark in track:
+            if mark.end <= self._begin or mark.begin >= self._end or mark.end <= mark.begin:
+                continue
+            left, right = self._x(max(mark.begin, self._begin)), self._x(min(mark.end, self._end))
+            name = self._hatchings[mark.reason].css_class if mark.kind == "wait" else mark.kind
+            looks.setdefault(name + (" never" if mark.endless else ""), []).append(
+                (left, max(_LEAST_WIDTH, round(right - left, 1))))
+        for name, bars in sorted(looks.items(), key=lambda look: -sum(width for _, width in look[1])):
+            outline = " ".join(f"M{left:g} {y:g}h{width:g}v{height:g}h{-width:g}z"
+                               for left, width in bars)
+            self._parts.append(f'<path class="{name}" d="{outline}"/>')
 
     def _hands(self, drawn):
         for hand in drawn.hands:
@@ -212,7 +219,7 @@ class _Picture:
             f"<title>{escape(title)}</title>", "<style>",
             "text { font: 13px system-ui, sans-serif; } .small { font-size: 11px; } "
             ".title { font-weight: 600; } .end { text-anchor: end; }",
-            "rect { stroke-width: 0.6; } .grid { stroke-width: 1; fill: none; } "
+            "rect, svg > path { stroke-width: 0.6; } .grid { stroke-width: 1; fill: none; } "
             ".hand { fill: none; stroke-width: 0.9; } .never { stroke-width: 2; }",
             _rules(palette.LIGHT, used), "@media (prefers-color-scheme: dark) {",
             _rules(palette.DARK, used), "}", "</style>",

@@ -15,6 +15,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
@@ -72,24 +73,25 @@ std::string hash_of(const BlockwiseProblem& problem) {
   return hash.text();
 }
 
-/// "configuration m n k beta" to "hash of the operands, hash of D".
-std::map<std::string, std::string> measure() {
+/// (configuration, "m n k beta") to "hash of the operands, hash of D".
+using Results = std::map<std::pair<std::string, std::string>, std::string>;
+
+Results measure() {
   constexpr cudaStream_t kDefaultStream = nullptr;
-  std::map<std::string, std::string> results;
+  Results results;
   for (const Shape& shape : kShapes) {
     const BlockwiseProblem problem = make_blockwise_problem(
         shape.m, shape.n, shape.k, shape.beta, /*seed=*/shape.m + shape.k, Fill::kNormal);
     DeviceProblem on_device(problem);
+    std::ostringstream name;
+    name << shape.m << " " << shape.n << " " << shape.k << " " << shape.beta;
     const std::string operands = hash_of(problem);
     for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
       on_device.poison_d();
       hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
       Hash hash;
       hash.add(on_device.download_d<Bf16>());
-      std::ostringstream name;
-      name << kernel.name << " " << shape.m << " " << shape.n << " " << shape.k << " "
-           << shape.beta;
-      results[name.str()] = operands + " " + hash.text();
+      results[{kernel.name, name.str()}] = operands + " " + hash.text();
     }
   }
   return results;
@@ -103,16 +105,20 @@ std::string description(const std::string& note) {
   const std::time_t now = std::time(nullptr);
   std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
   return std::string(
-             "# Chapter 6's D: configuration, m, n, k, beta, hash of the operands, hash of "
-             "D.\n# Measured by result_hashes on ") +
+             "# Chapter 6's D: m, n, k, beta, hash of the operands, hash of D: the "
+             "configurations that wrote it.\n# Measured by result_hashes on ") +
          date + ": " + properties.name + (note.empty() ? "" : ", " + note) + "\n";
 }
 
 int write(const std::string& path, const std::string& note) {
   std::ofstream file(path);
   file << description(note);
-  const std::map<std::string, std::string> results = measure();
-  for (const auto& [name, hashes] : results) file << name << " " << hashes << "\n";
+  const Results results = measure();
+  std::map<std::string, std::string> configurations;  // that wrote the same bits
+  for (const auto& [name, hashes] : results) {
+    configurations[name.second + " " + hashes] += " " + name.first;
+  }
+  for (const auto& [written, names] : configurations) file << written << ":" << names << "\n";
   require(file.flush().good(), "Could not write ", path, ".");
   std::printf("%zu results written to %s\n", results.size(), path.c_str());
   return 0;
@@ -121,19 +127,26 @@ int write(const std::string& path, const std::string& note) {
 int compare(const std::string& path) {
   std::ifstream file(path);
   require(file.good(), "Could not read ", path, ".");
-  const std::map<std::string, std::string> results = measure();
+  const Results results = measure();
   size_t compared = 0, different = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
-    // The two hashes are the last two words.
-    const size_t hashes = line.rfind(' ', line.rfind(' ') - 1);
-    const std::string name = line.substr(0, hashes), expected = line.substr(hashes + 1);
-    const auto found = results.find(name);
-    ++compared;
-    if (found != results.end() && found->second == expected) continue;
-    ++different;
-    std::printf("%s: %s here, %s in the file\n", name.c_str(),
-                found == results.end() ? "not measured" : found->second.c_str(), expected.c_str());
+    const size_t colon = line.find(':');
+    require(colon != std::string::npos, path, ": this line names no configuration: ", line);
+    // The two hashes are the last two words before the colon.
+    const size_t hashes = line.rfind(' ', line.rfind(' ', colon) - 1);
+    const std::string shape = line.substr(0, hashes);
+    const std::string expected = line.substr(hashes + 1, colon - hashes - 1);
+    std::istringstream names(line.substr(colon + 1));
+    for (std::string name; names >> name;) {
+      const auto found = results.find({name, shape});
+      ++compared;
+      if (found != results.end() && found->second == expected) continue;
+      ++different;
+      std::printf("%s %s: %s here, %s in the file\n", name.c_str(), shape.c_str(),
+                  found == results.end() ? "not measured" : found->second.c_str(),
+                  expected.c_str());
+    }
   }
   if (compared != results.size()) {
     ++different;

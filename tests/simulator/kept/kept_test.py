@@ -2,13 +2,13 @@
 
     kept_test.py times BIN      the numbers of the timing benches, with constant times and the model
     kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
-        kept_test.py forms BIN      what each instruction form does to random values, its time
+    kept_test.py forms BIN      what each instruction form does to random values, its times
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
     kept_test.py orders BIN     what other orders of the catalogue's kernels' synchronisation lead to
     kept_test.py units BIN      what the unit tests' kernels do beyond what these tests ask: a count and
                                 a hash of their events, reports and memory, and of the races found
-    kept_test.py model BIN      the times of programs, forms and unit tests with the timing model
-        kept_test.py --write BIN [SUBJECT]...   writes them again
+    kept_test.py model BIN      the times of programs and unit tests with the timing model
+    kept_test.py --write BIN [SUBJECT]...   writes them again
 
 BIN is the folder of the built programs. Being listed here makes none of these numbers right: other
 tests compare with hardware, with float64 and with the PTX ISA. These find unintended changes.
@@ -108,18 +108,23 @@ def in_turn(function, arguments):
 # ---- times ---------------------------------------------------------------------------------------
 
 def times_of(bench, timing):
+    """(what is timed, timing, cycles) of a bench's numbers."""
     name, groups, settings = BENCHES[bench.name]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "times.csv"
         run_well(bench, ("--groups", groups, "--write", str(path)), BW_SIM_TIMING=timing,
                  BW_SIM_STRICTNESS="hardware", **settings)
         rows = path.read_text(encoding="utf-8").splitlines()[3:]
-    return [f"{timing} {name} {row}" for row in rows]
+    return [(f"{name} {timed}", timing, value)
+            for timed, _, value in (row.rpartition(",") for row in rows)]
 
 
 def times(programs):
-    return in_turn(times_of, [(programs / name, timing) for timing in ("simple", "model")
-                              for name in BENCHES])
+    found = defaultdict(list)
+    for timed, timing, value in in_turn(times_of, [(programs / name, timing) for timing in
+                                                   ("simple", "model") for name in BENCHES]):
+        found[timed].append(f"{value} {timing}")
+    return [f"{timed}: {', '.join(values)}" for timed, values in found.items()]
 
 
 # ---- events --------------------------------------------------------------------------------------
@@ -193,7 +198,7 @@ def events(programs):
 
 # ---- forms ---------------------------------------------------------------------------------------
 
-def all_of_forms(programs):
+def forms(programs):
     ended = run(programs / "instruction_outcomes", ())
     if ended.returncode != 0:
         raise Failure(f"instruction_outcomes ends with status {ended.returncode}:\n"
@@ -201,27 +206,29 @@ def all_of_forms(programs):
     return ended.stdout.splitlines()
 
 
-def forms(programs):
-    return [re.sub(r" and \d+ cycles", " cycles", line) for line in all_of_forms(programs)]
-
-
 # ---- unit tests ----------------------------------------------------------------------------------
 
-def outcomes_of(program, label, settings):
+def outcomes_of(program, settings, label=""):
+    """(test, what its kernels did) of a program's unit tests."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "outcomes"
         # With another level of checks tests may fail; what their kernels do is written all the same.
         run(program, ("--gtest_brief=1", ARITHMETIC), BW_TEST_OUTCOMES=str(path), **settings)
         if not path.is_file():
-            raise Failure(f"{program.name} has not come to its end{label}")
-        return [f"{program.name}{label} " + _ADDRESSES.sub(r"\1", line)
-                for line in path.read_text(encoding="utf-8").splitlines()]
+            raise Failure(f"{program.name} has not come to its end, {label}")
+        lines = path.read_text(encoding="utf-8").splitlines()
+    return [(f"{program.name} {test}", label + outcome)
+            for test, _, outcome in (_ADDRESSES.sub(r"\1", line).partition(": ") for line in lines)]
 
 
 def units(programs):
-    passes = ((", races:", {"BW_TEST_CHECKS": "races"}), ("", {}))
-    return in_turn(outcomes_of, [(programs / name, label, settings) for label, settings in passes
-                                 for name in UNIT_TESTS])
+    """A line for each test; what the races' level reports besides stands behind the rest."""
+    passes = (({}, ""), ({"BW_TEST_CHECKS": "races"}, "races: "))
+    found = defaultdict(list)
+    for test, outcome in in_turn(outcomes_of, [(programs / name, *one) for one in passes
+                                               for name in UNIT_TESTS]):
+        found[test].append(outcome)
+    return [f"{test}: {'; '.join(outcomes)}" for test, outcomes in found.items()]
 
 
 # ---- the timing model ----------------------------------------------------------------------------
@@ -232,11 +239,9 @@ def totals_of(program):
 
 def model(programs):
     events_lines = in_turn(totals_of, [(programs / name,) for name in PROGRAMS if name not in LONG])
-    forms_lines = [re.sub(r": .* and (\d+) cycles, \w+$", r": \1 cycles", line)
-                   for line in all_of_forms(programs)]
-    kernel_lines = in_turn(outcomes_of, [(programs / name, "", {"BW_TEST_TIMING": "model"})
-                                         for name in UNIT_TESTS])
-    return events_lines + forms_lines + kernel_lines
+    kernels = in_turn(outcomes_of, [(programs / name, {"BW_TEST_TIMING": "model"})
+                                    for name in UNIT_TESTS])
+    return events_lines + [f"{test}: {outcome}" for test, outcome in kernels]
 
 
 # ---- reports -------------------------------------------------------------------------------------

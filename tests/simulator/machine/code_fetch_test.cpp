@@ -11,7 +11,7 @@
 #include "common/simulator/clock/sm_times.hpp"
 #include "common/simulator/clock/timing_table.hpp"
 #include "common/simulator/isa/machine_description.hpp"
-#include "common/simulator/schedule/code_layout.hpp"
+#include "common/simulator/schedule/passes.hpp"
 
 namespace bw::sim::test::code_fetch_test {
 namespace {

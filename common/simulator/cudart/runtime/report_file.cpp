@@ -1,4 +1,4 @@
-#include "common/simulator/cudart/runtime/report_file.hpp"
+#include "common/simulator/cudart/runtime/reporting.hpp"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -10,7 +10,6 @@
 
 #include "common/simulator/base/report_text.hpp"
 #include "common/simulator/cudart/runtime/launch_file.hpp"
-#include "common/simulator/cudart/runtime/report_file.hpp"
 #include "common/simulator/machine/ignored_codes.hpp"
 
 namespace bw::sim::cudart {

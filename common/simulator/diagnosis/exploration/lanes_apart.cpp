@@ -1,4 +1,4 @@
-#include "common/simulator/diagnosis/exploration/lanes_apart.hpp"
+#include "common/simulator/diagnosis/exploration/sync_program.hpp"
 
 #include <array>
 #include <bit>

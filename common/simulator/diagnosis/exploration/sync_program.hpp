@@ -63,4 +63,14 @@ struct SyncProgram {
   std::vector<Step> steps;          ///< in the order of the run
 };
 
+/// The same synchronisation, where the lanes of a warp run apart: they are together only in joins
+/// and at barriers of the CTA and the cluster.
+///
+/// A simulated warp keeps its lanes together wherever it can. Hardware promises this only at
+/// warp-level .sync and .aligned instructions: after any branch, as after the loop of a wait, one
+/// lane may lag. The steps that lanes did together are therefore split into one step for
+/// each party of lanes: lanes that do the same throughout, of which one may still be late. Steps
+/// stay in the order of the run, so each step still follows those in `after`.
+[[nodiscard]] SyncProgram lanes_apart(const SyncProgram& program);
+
 }  // namespace bw::sim::exploration

@@ -13,7 +13,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/diagnosis/exploration/collector.hpp"
-#include "common/simulator/diagnosis/exploration/lanes_apart.hpp"
+#include "common/simulator/diagnosis/exploration/sync_program.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel.hpp"
 

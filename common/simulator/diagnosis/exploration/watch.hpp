@@ -19,7 +19,7 @@ namespace bw::sim::exploration {
 class ExplorationWatch final : public LaunchObserver {
  public:
   /// Explores up to `most_states` of each cluster that differs from the earlier ones; the lines go
-  /// to `output`. `lanes_apart`: the lanes of a warp need not stay together (lanes_apart.hpp).
+  /// to `output`. `lanes_apart`: the lanes of a warp need not stay together (sync_program.hpp).
   explicit ExplorationWatch(uint64_t most_states, std::FILE* output = stderr,
                             bool lanes_apart = false)
       : most_states_(most_states), lanes_apart_(lanes_apart), output_(output) {}
