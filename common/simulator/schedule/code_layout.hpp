@@ -10,6 +10,9 @@
 
 namespace bw::sim {
 
+/// Of a machine instruction.
+inline constexpr uint64_t kInstructionBytes = 16;
+
 /// Sets IssueTimes::code_begin. PTX may put the body of an `if` after all other code and let it
 /// branch back; ptxas places it where control comes from. So each block comes after its
 /// predecessors, loops apart, and a fall-through successor comes next.
