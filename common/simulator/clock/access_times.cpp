@@ -69,6 +69,28 @@ struct BankUnits {
   }
 };
 
+/// Whether every lane of a warp has a group of banks of its own in its part of `part_lanes` lanes:
+/// mostly so, and found without looking at one lane after the other. `unit_log2`: of a group's
+/// bytes.
+bool have_own_groups(const std::byte* const* lanes, const std::byte* window, int unit_log2,
+                     uint32_t groups, uint32_t part_lanes) {
+  constexpr uint32_t kLeastPart = kWarpLanes / kMostParts;
+  std::array<uint32_t, kMostParts> groups_of{};  // a bit each
+  for (uint32_t part = 0; part < kMostParts; ++part)
+    for (uint32_t lane = 0; lane < kLeastPart; ++lane) {
+      const auto offset =
+          static_cast<uint32_t>(reinterpret_cast<uintptr_t>(lanes[part * kLeastPart + lane]) -
+                                reinterpret_cast<uintptr_t>(window));
+      groups_of[part] |= 1u << ((offset >> unit_log2) & (groups - 1));
+    }
+  for (uint32_t part = 0; part < kMostParts; part += part_lanes / kLeastPart) {
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < part_lanes / kLeastPart; ++i) all |= groups_of[part + i];
+    if (static_cast<uint32_t>(std::popcount(all)) != part_lanes) return false;
+  }
+  return true;
+}
+
 /// An access of 8 bytes a lane is two of 16 lanes, one of 16 bytes four of 8. On an H100 two of
 /// these are one where all their lanes ask for the same as a neighbour, or all for the same as the
 /// next but one (shared_memory.load16_same, load16_in_turn).
@@ -84,12 +106,15 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
   // Mostly it is a power of two, as the number of groups then is.
   const bool is_shifted = std::has_single_bit(unit);
   const int shift = std::countr_zero(unit);
+  const uint32_t part_lanes = kWarpLanes / parts;
+  if (lanes.base == nullptr && lanes.active == kAllLanes && is_shifted &&
+      have_own_groups(lanes.own, window, shift, groups, part_lanes))
+    return parts;
   BankUnits all;
   std::array<uint8_t, kMostGroups> depth{};
   uint32_t most = 0;
   bool ascends = true;  // from lane to lane, so that none ask for the same
   uint32_t next = 0;
-  const uint32_t part_lanes = kWarpLanes / parts;
   std::array<uint32_t, kMostParts> groups_of_part{};  // a bit each
   LaneMask meets = 0;  // lanes that share a group with another of their part
   for (const int lane : lanes_of(lanes.active)) {

@@ -14,8 +14,14 @@ constexpr double kLeadAlone = 64;
 
 CodeFetch::Stretch CodeFetch::stretch(uint32_t begin, uint32_t instructions, Cycle from) {
   const uint32_t end = (begin + instructions - 1) / kLineInstructions + 1;
-  if (begin >= of_stretch_.size()) of_stretch_.resize(begin + 1, 0);
-  if (ready_.size() < end + rate_.ahead_lines) ready_.resize(end + rate_.ahead_lines, 0);
+  if (begin >= of_stretch_.size()) {
+    of_stretch_.reserve(rate_.instructions);
+    of_stretch_.resize(begin + 1, 0);
+  }
+  if (ready_.size() < end + rate_.ahead_lines) {
+    ready_.reserve(rate_.instructions / kLineInstructions + 1 + rate_.ahead_lines);
+    ready_.resize(end + rate_.ahead_lines, 0);
+  }
   Stretch stretch{.begin = begin,
                   .line = begin / kLineInstructions,
                   .end = end,

@@ -30,6 +30,7 @@ class CodeFetch {
     uint32_t launched_lines = 0;
     double launched_cycles = 1;  ///< idle cycles of the path per line that then comes near
     double far_cycles = 0;       ///< more for the first line of a part that is not near
+    uint32_t instructions = 0;   ///< of the kernel: room for their times is made at once
   };
 
   /// A stretch of code that a warp waits for.

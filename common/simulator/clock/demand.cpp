@@ -8,6 +8,8 @@
 namespace bw::sim {
 namespace {
 
+/// Of most clusters: room for them is made at once.
+constexpr size_t kUsualIntervals = 32;
 /// Profiles of long clusters are kept in this many longer intervals at most.
 constexpr size_t kMostIntervals = 512;
 /// What a CTA can use in a cycle of each resource of its SM.
@@ -60,8 +62,10 @@ double Demand::used(Resource resource, Cycle from, Cycle until) const {
 
 void Demand::begin(uint32_t ctas, Cycle start) {
   ctas_.assign(ctas, {});
+  for (std::vector<Amounts>& intervals : ctas_) intervals.reserve(kUsualIntervals);
   ends_.assign(ctas, 0);
   copies_.clear();
+  copies_.reserve(kUsualIntervals);
   start_ = start;
 }
 

@@ -58,6 +58,11 @@ class Demand {
   /// Begins to count for a cluster of `ctas` CTAs that starts at `start`.
   void begin(uint32_t ctas, Cycle start);
 
+  /// When the interval begins that holds `at`, for a cluster that started at `start`.
+  [[nodiscard]] static constexpr Cycle interval_begin(Cycle start, Cycle at) {
+    return at - (at - start) % kInterval;
+  }
+
   /// A CTA uses an amount of a resource from a time on.
   void use(Resource resource, uint32_t cta_rank, Cycle at, uint64_t amount) {
     add(resource, cta_rank, at, static_cast<float>(amount));

@@ -24,12 +24,6 @@ double chance(uint64_t x) { return static_cast<double>(scatter(x)) * 0x1p-64; }
 
 }  // namespace
 
-uint32_t L2Lines::count() const {
-  uint32_t sum = 0;
-  for (const uint64_t word : words) sum += static_cast<uint32_t>(std::popcount(word));
-  return sum;
-}
-
 void L2Cache::add(Side& side, uint32_t slot, uint32_t lines) {
   for (uint32_t i = slot + 1; i <= kSlots; i += i & (~i + 1)) side.tree[i] += lines;
   side.lines += static_cast<int32_t>(lines);

@@ -29,7 +29,12 @@ struct L2Lines {
   static constexpr size_t kWords = kL2PageLines / 64;  ///< of the set
   std::array<uint64_t, kWords> words{};                ///< a bit a line
 
-  [[nodiscard]] uint32_t count() const;
+  /// How many.
+  [[nodiscard]] uint32_t count() const {
+    uint32_t sum = 0;
+    for (const uint64_t word : words) sum += static_cast<uint32_t>(std::popcount(word));
+    return sum;
+  }
   /// All of `other` as well.
   void add(const L2Lines& other) {
     for (size_t i = 0; i < kWords; ++i) words[i] |= other.words[i];

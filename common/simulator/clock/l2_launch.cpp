@@ -33,6 +33,9 @@ constexpr double kCreditPower = 4;
 /// One in this many of the lines that threads read is a sample.
 constexpr uint64_t kSampledLines = 16;
 
+/// Of most clusters between two steps: room for them is made at once.
+constexpr size_t kUsualCopies = 32, kUsualPages = 16;
+
 /// Sectors of the cache's lines.
 constexpr uint64_t kSectorBytes = 32;
 
@@ -172,6 +175,8 @@ std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place
   state->port = port_of(place);
   state->side = shape_.places[place % shape_.places.size()].side;
   state->start = at;
+  state->copies.reserve(kUsualCopies);
+  state->new_pages.reserve(kUsualPages);
   if (shape_.pauses && !is_pilot(place)) state->may_wait = kLittleWaiting;
   if (shape_.in_steps) return state;
   std::unique_lock lock(mutex_);

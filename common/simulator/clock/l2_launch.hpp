@@ -24,6 +24,7 @@
 #include <mutex>
 #include <vector>
 
+#include "common/simulator/base/buffer_pool.hpp"
 #include "common/simulator/base/types.hpp"
 #include "common/simulator/clock/bandwidth_share.hpp"
 #include "common/simulator/clock/demand.hpp"
@@ -79,7 +80,8 @@ struct L2ClusterState {
 
     std::vector<Page*> slots_;  ///< a power of two; at least half of them are empty
     int shift_ = 64;            ///< leaves of a hash the number of a slot
-    std::deque<std::array<Page, kBlock>> blocks_;
+    using Block = std::array<Page, kBlock>;
+    std::deque<Block, PoolAllocator<Block>> blocks_;
     size_t count_ = 0;
   };
 

@@ -35,6 +35,18 @@ class SlotCalendar {
     }
     return reserve_in_several(from, slots);
   }
+  /// Takes `slots` that begin at `from`, one a cycle, if they are free and nothing is to be
+  /// forgotten at `now`; returns whether it does. Mostly it does.
+  bool take_at_once(Cycle now, Cycle from, uint32_t slots) {
+    const uint64_t bucket = from / kBucketCycles;
+    if (bucket - first_ >= used_.size() || now / kBucketCycles >= first_ + kLeastForgotten)
+      return false;
+    uint8_t& used = used_[bucket & (used_.size() - 1)];
+    const auto before = static_cast<uint32_t>(from % kBucketCycles);
+    if (used > before || before + slots > kBucketCycles) return false;
+    used = static_cast<uint8_t>(used + slots);
+    return true;
+  }
   /// Takes `slots` between `from` and `to`, as many in each bucket as they allow; returns `to`, or
   /// the end of the last slot that did not fit.
   Cycle reserve_between(Cycle from, Cycle to, uint32_t slots) {
@@ -84,23 +96,21 @@ class SlotCalendar {
 /// Larger requests are served in order.
 class IssueCalendar {
  public:
+  /// Takes `slots` for a warp, numbered within its scheduler, as SlotCalendar::take_at_once.
+  bool take_at_once(Cycle now, Cycle from, uint32_t slots, uint32_t warp) {
+    if (!slots_.take_at_once(now, from, slots)) return false;
+    Reservation& own = reservation_of(warp);
+    own.pay(from, slots);
+    own.until = std::max(own.until, from + slots);
+    return true;
+  }
   /// Takes `slots` for a warp, numbered within its scheduler; returns the last one's end.
   Cycle reserve(Cycle from, uint32_t slots, uint32_t warp) {
     Cycle last = slots_.reserve(from, slots);
-    Reservation& own = warps_[warp];
-    warps_known_ = std::max(warps_known_, warp + 1);
-    if (from > own.credited_at) {
-      const Cycle more = (from - own.credited_at) / kCyclesPerCredit;
-      own.credit = static_cast<uint32_t>(std::min<Cycle>(own.credit + more, kMostCredit));
-      own.credited_at += more * kCyclesPerCredit;
-    }
-    if (slots > own.credit) {
-      own.credit = 0;
-    } else {
-      own.credit -= slots;
-      // No warp is served sooner than alone.
-      if (last > from + slots) last = std::min(last, from + slots * (others(warp, from) + 1));
-    }
+    Reservation& own = reservation_of(warp);
+    // No warp is served sooner than alone.
+    if (own.pay(from, slots) && last > from + slots)
+      last = std::min(last, from + slots * (others(warp, from) + 1));
     own.until = std::max(own.until, last);
     return last;
   }
@@ -123,7 +133,24 @@ class IssueCalendar {
     Cycle until = 0;      ///< when the warp's requests have all been served
     uint32_t credit = 0;  ///< slots that it may still have in turn
     Cycle credited_at = 0;
+
+    /// It takes slots from `from` on; returns whether it had credit for them.
+    bool pay(Cycle from, uint32_t slots) {
+      if (from > credited_at) {
+        const Cycle more = (from - credited_at) / kCyclesPerCredit;
+        credit = static_cast<uint32_t>(std::min<Cycle>(credit + more, kMostCredit));
+        credited_at += more * kCyclesPerCredit;
+      }
+      const bool has_credit = slots <= credit;
+      credit = has_credit ? credit - slots : 0;
+      return has_credit;
+    }
   };
+
+  Reservation& reservation_of(uint32_t warp) {
+    warps_known_ = std::max(warps_known_, warp + 1);
+    return warps_[warp];
+  }
 
   /// How many others still have something to issue then.
   [[nodiscard]] Cycle others(uint32_t warp, Cycle at) const {

@@ -208,6 +208,7 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   units_->on_lanes_exit(warp, lanes, time);
   fault_waiting_lanes(warp);
   if (warp.live != 0) return;
+  count_demand(warp, time);
   warp.times.ended = time;
   --cta.live_warps;
   --live_warps_;
@@ -406,30 +407,55 @@ void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
   }
 }
 
+void Cluster::count_demand(Warp& warp, Cycle at) {
+  const uint64_t slots = warp.times.issue_slots - warp.counted_slots;
+  if (slots != 0) demand_.use(Resource::issue_slots, warp.cta->rank, warp.counted_from, slots);
+  warp.counted_slots = warp.times.issue_slots;
+  warp.counted_from = Demand::interval_begin(start_, at);
+}
+
 void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
   const uint32_t slots = instruction.issue_slots;
+  const Cycle from = strand.slots_from;
   Warp& warp = *strand.warp;
+  if (from - warp.counted_from >= Demand::kInterval) count_demand(warp, from);
   SmTimes& sm = *strand.cta->clock;
   IssueCalendar& calendar = sm.schedulers[warp.index % SmTimes::kSchedulers];
-  calendar.forget_before(now_);
-  demand_.use(Resource::issue_slots, strand.cta->rank, strand.slots_from, slots);
+  const uint32_t number = warp.index / SmTimes::kSchedulers;
   warp.times.issue_slots += slots;
   warp.times.issued += instruction.issued;
-  const Cycle last = calendar.reserve(strand.slots_from, slots, warp.index / SmTimes::kSchedulers);
+  if (!calendar.take_at_once(now_, from, slots, number))
+    return wait_for_issue_slots(strand, instruction);
+  end_stretch(strand, instruction, from + slots);
+}
+
+void Cluster::wait_for_issue_slots(Strand& strand, const Instruction& instruction) {
+  const uint32_t warp = strand.warp->index;
+  IssueCalendar& calendar = strand.cta->clock->schedulers[warp % SmTimes::kSchedulers];
+  calendar.forget_before(now_);
+  end_stretch(
+      strand, instruction,
+      calendar.reserve(strand.slots_from, instruction.issue_slots, warp / SmTimes::kSchedulers));
+}
+
+inline void Cluster::end_stretch(Strand& strand, const Instruction& instruction, Cycle last) {
   if (last > strand.time) {
-    warp.times.issue_stalls += last - strand.time;
+    strand.warp->times.issue_stalls += last - strand.time;
     strand.time = last;
   }
+  SmTimes& sm = *strand.cta->clock;
   if (sm.is_first && instruction.issued != 0) {
     const Cycle fetched = sm.code.fetched(instruction.code_begin);
-    if (fetched != 0) {
-      strand.time = std::max(strand.time, fetched);
-    } else {
-      strand.code = sm.code.stretch(instruction.code_begin, instruction.issued, strand.slots_from);
-      if (!strand.code.waits())
-        strand.time = std::max(strand.time, static_cast<Cycle>(strand.code.at));
-    }
+    if (fetched == 0) return reach_code(strand, instruction);
+    strand.time = std::max(strand.time, fetched);
   }
+  strand.slots_from = strand.time;
+}
+
+void Cluster::reach_code(Strand& strand, const Instruction& instruction) {
+  strand.code = strand.cta->clock->code.stretch(instruction.code_begin, instruction.issued,
+                                                strand.slots_from);
+  if (!strand.code.waits()) strand.time = std::max(strand.time, static_cast<Cycle>(strand.code.at));
   strand.slots_from = strand.time;
 }
 

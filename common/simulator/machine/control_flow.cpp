@@ -195,7 +195,9 @@ Flow Cluster::exit_lanes(Strand& strand, LaneMask lanes) {
     strand.alive = false;
     // Nobody waits for the slots of the last stretch any more.
     if (strand.pc < kernel().code().size()) {
-      warp.times.issue_slots += kernel().code()[strand.pc].issue_slots;
+      const uint16_t slots = kernel().code()[strand.pc].issue_slots;
+      warp.times.issue_slots += slots;
+      warp.counted_slots += slots;
       warp.times.issued += kernel().code()[strand.pc].issued;
     }
   }

@@ -220,6 +220,8 @@ struct Warp {
   std::vector<Reconvergence*> free_frames;             ///< to be used again
   std::unique_ptr<UndefinedLanes> undefined;  ///< null: every value that was read is defined
   WarpTimes times;                            ///< what it did so far
+  uint64_t counted_slots = 0;  ///< of its issue slots, those that the cluster's demand contains
+  Cycle counted_from = 0;      ///< the beginning of the demand's interval that the others are in
 
   /// A strand of this warp.
   Strand* new_strand();
@@ -399,6 +401,15 @@ class Cluster {
   /// The strand has its issue slots since Strand::slots_from, up to this instruction, from its
   /// scheduler.
   void take_issue_slots(Strand& strand, const Instruction& instruction);
+  /// The same where they are not all free at once.
+  [[gnu::noinline]] void wait_for_issue_slots(Strand& strand, const Instruction& instruction);
+  /// The strand has its slots until `last`: it goes on then, if its code is there.
+  void end_stretch(Strand& strand, const Instruction& instruction, Cycle last);
+  /// The strand is the first to come to a stretch of code on its SM.
+  [[gnu::noinline]] void reach_code(Strand& strand, const Instruction& instruction);
+  /// Adds the slots that a warp has taken since Warp::counted_from to the demand; it goes on at
+  /// `at`.
+  [[gnu::noinline]] void count_demand(Warp& warp, Cycle at);
   /// Fetches the code that the strand waits for as far as it is its turn to ask for it. Returns
   /// whether all is there; else the strand has another turn.
   bool fetch_code(Strand& strand, Cycle limit);

@@ -37,9 +37,9 @@ std::vector<float> l2_reads(const DemandProfile& profile) {
 }  // namespace
 
 void Grid::find_code_rates(const TimingTable& times) {
-  const uint64_t since = device_.code_since(
-      kernel_.function().name, code_bytes(kernel_.module().schedule_of(kernel_.function())->times),
-      times.code_gpc_cache_bytes);
+  const uint64_t bytes = code_bytes(kernel_.module().schedule_of(kernel_.function())->times);
+  const uint64_t since =
+      device_.code_since(kernel_.function().name, bytes, times.code_gpc_cache_bytes);
   // SMs of a pair fetch a line together; the pairs of a GPC, one after the other.
   constexpr uint32_t kPair = 2;
   std::map<uint32_t, std::set<uint32_t>> pairs;
@@ -48,7 +48,9 @@ void Grid::find_code_rates(const TimingTable& times) {
     for (uint32_t cta = 0; cta < ctas; ++cta) pairs[gpcs_[slot]].insert(sm_of(slot, cta) / kPair);
   for (const auto& [gpc, of_gpc] : pairs) {
     CodeFetch::Rate& rate = code_rates_[gpc];
-    rate = {.jump_cycles = times.code_jump_cycles, .ahead_lines = times.code_ahead_lines};
+    rate = {.jump_cycles = times.code_jump_cycles,
+            .ahead_lines = times.code_ahead_lines,
+            .instructions = static_cast<uint32_t>(bytes / kInstructionBytes)};
     if (since <= times.code_cache_bytes) continue;
     rate.line_cycles = times.code_line_cycles;
     rate.fetch_link_cycles = times.code_fetch_link_cycles * static_cast<double>(of_gpc.size());

@@ -71,7 +71,14 @@ class IndependentClusters {
   };
 
   void run_in_steps(std::vector<uint64_t> advanced) {
-    std::vector<uint64_t> round = run_pilots() ? those_that_run() : advanced;
+    std::vector<uint64_t> round = advanced;
+    if (run_pilots()) {
+      // They go on first, the last one first. When they have ended, one cluster after the other
+      // reuses the memory of the one before, which is in the host's caches.
+      round = those_that_run();
+      std::stable_partition(round.begin(), round.end(),
+                            [&](uint64_t index) { return members_[index].cluster == nullptr; });
+    }
     while (!round.empty()) {
       run_round(round, kNever);
       const Cycle until = first_pause();

@@ -54,7 +54,6 @@ void place_code(const ptx::FlowGraph& graph, std::vector<IssueTimes>& times) {
 }
 
 uint64_t code_bytes(const std::vector<IssueTimes>& times) {
-  constexpr uint64_t kInstructionBytes = 16;
   uint64_t instructions = 0;
   for (const IssueTimes& of : times) instructions += of.issued;
   return kInstructionBytes * instructions;

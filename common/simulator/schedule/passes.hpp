@@ -56,6 +56,9 @@ struct MergedLoad {
 [[nodiscard]] std::vector<IssueTimes> issue_times(const IssueNodes& in,
                                                   const RegisterPressure& pressure);
 
+/// Of a machine instruction.
+inline constexpr uint64_t kInstructionBytes = 16;
+
 /// Sets IssueTimes::code_begin. PTX may put the body of an `if` after all other code and let it
 /// branch back; ptxas places it where control comes from. So each block comes after its
 /// predecessors, loops apart, and a fall-through successor comes next.

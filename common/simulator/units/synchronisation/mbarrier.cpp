@@ -23,6 +23,8 @@ namespace {
 
 // The eight bytes of a live object hold a marker and the object's slot: a plain load sees an opaque
 // value, an operation finds its object without a search, and a store over the object is noticed.
+/// Copies that complete a phase of most mbarriers, at most: room for them is made at once.
+constexpr size_t kUsualCopies = 4;
 constexpr uint64_t kObjectMarker = 0x6d626172ull << 32;  // "mbar"
 constexpr uint64_t kObjectMarkerMask = 0xffffffffull << 32;
 
@@ -436,7 +438,10 @@ void MbarrierUnit::complete_tx(const MbarrierOperation& by, uint32_t bytes,
   Mbarrier& barrier = require(by.offset_bytes, by.strand, by.instruction);
   change_tx(barrier, -int64_t{bytes}, by);
   barrier.completed_tx_bytes += bytes;
-  if (request.at != kNever) barrier.copies.push_back({request, bytes});
+  if (request.at != kNever) {
+    if (barrier.copies.empty()) barrier.copies.reserve(kUsualCopies);
+    barrier.copies.push_back({request, bytes});
+  }
   notify(MbarrierEvent::Operation::complete_tx, barrier, bytes, by);
   complete_if_due(barrier, by);
 }
