@@ -496,7 +496,7 @@ TEST_F(Graphs, AnExecutableGraphIsChangedNodeByNode) {
   EXPECT_EQ(run(exec), of_first(2, 14, -1));
   EXPECT_EQ(calls[0], 3);
   EXPECT_EQ(cudaGraphExecNodeSetParams(exec, fill, &params), cudaErrorInvalidValue);
-  // The graph itself still is what it was, until it is changed.
+  // The graph itself is unchanged.
   ASSERT_EQ(
       cudaGraphInstantiateWithFlags(&unchanged, graph_, cudaGraphInstantiateFlagUseNodePriority),
       cudaSuccess);
@@ -557,7 +557,7 @@ TEST_F(Graphs, NodesAreFoundAndRemoved) {
   EXPECT_EQ(cudaGraphDebugDotPrint(graph_, "/no/such/folder/graph.dot", 0),
             cudaErrorOperatingSystem);
 
-  // Its edges go with a node.
+  // The edges of a node go with it.
   ASSERT_EQ(cudaGraphDestroyNode(first), cudaSuccess);
   EXPECT_EQ(cudaGraphGetEdges(graph_, nullptr, nullptr, nullptr, &count), cudaSuccess);
   EXPECT_EQ(count, 1u);
@@ -576,14 +576,14 @@ TEST_F(Graphs, NodesAreFoundAndRemoved) {
   EXPECT_EQ(cudaGraphDestroy(child), cudaSuccess);
 }
 
-// An update says where the graphs differ first.
+// The result of an update names the first node that differs.
 TEST_F(Graphs, AnUpdateNamesTheNodeThatDiffers) {
   testing::internal::CaptureStderr();
   int factor = 2;
   const cudaKernelNodeParams kernel = kernel_params(factor);
   const cudaGraphEdgeData early{
       cudaGraphKernelNodePortProgrammatic, 0, cudaGraphDependencyTypeProgrammatic, {}};
-  // Three kernels; the second one depends on the first.
+  // Three nodes, of which the second depends on the first.
   const auto make = [&](cudaGraph_t graph, size_t before_last, const cudaGraphEdgeData* edge,
                         bool ends_empty = false) {
     std::array<cudaGraphNode_t, 3> nodes{};
@@ -629,7 +629,7 @@ TEST_F(Graphs, AnUpdateNamesTheNodeThatDiffers) {
   (void)testing::internal::GetCapturedStderr();
 }
 
-TEST_F(Graphs, ACaptureGoesOnBehindTheNodesThatItIsGiven) {
+TEST_F(Graphs, ACaptureGoesOnAfterTheNodesThatItIsGiven) {
   std::array<cudaGraphNode_t, 2> before{};
   for (cudaGraphNode_t& node : before)
     ASSERT_EQ(cudaGraphAddEmptyNode(&node, graph_, nullptr, 0), cudaSuccess);
@@ -722,7 +722,7 @@ TEST_F(Graphs, WhatACaptureDoesNotAllowIsRefused) {
   EXPECT_EQ(cudaStreamEndCapture(other, &graph), cudaErrorStreamCaptureUnmatched);
   EXPECT_EQ(cudaMemsetAsync(data_, 0, kBytes, stream_), cudaErrorStreamCaptureInvalidated);
   EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
-  // Now it belongs to no capture any more.
+  // The capture of the event has ended.
   EXPECT_EQ(cudaStreamWaitEvent(other, event, 0), cudaErrorCapturedEvent);
   ASSERT_EQ(cudaEventRecord(event, other), cudaSuccess);
   ASSERT_EQ(begin(stream_), cudaSuccess);

@@ -68,12 +68,18 @@ TEST(LaunchTime, WhoWantsSomethingElseIsNotInTheWay) {
   EXPECT_EQ(launch_time(two, machine(8, 8)).cycles, 16 * kInterval);
 }
 
-TEST(LaunchTime, WhatIsNotWrittenTakesNoTimeToWrite) {
-  const std::vector two = {steady(kHbm, 50), steady(kHbm, 50)};
+TEST(LaunchTime, BytesWrittenAheadAreOnTheirWayAtTheEnd) {
   LaunchCapacity capacity = machine(8, 8);
-  const Cycle expected = launch_time(two, capacity).cycles;
+  capacity.credit = kInterval;
+  std::vector<float> amounts(16, 0);
+  amounts.back() = 2.0F * 60 * kInterval;  // as much as the credit lets through
+  const std::vector writer = {cluster(kWrites, amounts)};
+  const LaunchTime time = launch_time(writer, capacity);
+  EXPECT_NEAR(static_cast<double>(time.cycles), 16 * kInterval, kStepError);
+  EXPECT_NEAR(static_cast<double>(time.writing), kInterval, kStepError);
+  EXPECT_EQ(launch_time(std::vector{steady(kHbm, 10)}, capacity).writing, 0u);
   capacity.a_cycle[kWrites] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(launch_time(two, capacity).cycles, expected);
+  EXPECT_EQ(launch_time(writer, capacity).writing, 0u);
 }
 
 TEST(LaunchTime, WhoWantsLessThanHisPartIsNotSlowedDown) {

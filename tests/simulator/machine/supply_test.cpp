@@ -118,8 +118,8 @@ TEST(Demand, WhatAnSmCannotGiveAtOnceComesInTheFollowingIntervals) {
     demand.begin(1, 0);
     demand.add(static_cast<Resource>(resource), 0, at, amount);
     std::vector<float> amounts;
-    for (const Amounts& all : demand.profile(4 * Demand::kInterval).intervals.front())
-      amounts.push_back(all[resource]);
+    const DemandProfile profile = demand.profile(4 * Demand::kInterval);
+    for (const Amounts& all : profile.intervals.front()) amounts.push_back(all[resource]);
     return amounts;
   };
   for (size_t resource = 0; resource < kSmResources; ++resource) {
@@ -144,7 +144,7 @@ TEST(Demand, NoByteIsLostWhereIntervalsAreLonger) {
   read(0, 100);
   read(1, 200);
   read(kIntervals - 1, 300);
-  read(kIntervals + 5, 400);  // behind its end
+  read(kIntervals + 5, 400);  // after its end
   EXPECT_EQ(demand.used(Resource::hbm_bytes, 0, Demand::kInterval), 100);
   EXPECT_EQ(demand.used(Resource::hbm_bytes, 1, Demand::kInterval + 1), 200);
   const DemandProfile profile = demand.profile(kIntervals * Demand::kInterval);

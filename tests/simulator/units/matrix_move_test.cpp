@@ -106,10 +106,10 @@ TEST(MatrixMove, MovmatrixTransposes) {
 
 // The 8-bit shapes. 32 rows of 16 bytes are in shared memory, lane r gives the address of row r.
 
-std::vector<U16> byte_tile() {
+std::vector<U16> byte_tile(int first = 0) {
   std::vector<U16> values(256);
   auto* const bytes = reinterpret_cast<uint8_t*>(values.data());
-  for (size_t i = 0; i < 512; ++i) bytes[i] = static_cast<uint8_t>(37 * i + i / 16);
+  for (size_t i = 0; i < 512; ++i) bytes[i] = static_cast<uint8_t>(first + 37 * i + i / 16);
   return values;
 }
 
@@ -134,7 +134,7 @@ std::string source_format(int bits) {
 
 TEST(MatrixMove, LoadOf16x16BytesIsTransposed) {
   for (const int bits : {8, 6, 4}) {
-    const auto in = byte_tile();
+    const auto in = byte_tile(bits);
     const auto out =
         run_kernel(std::string(kFill) + "ldmatrix.sync.aligned.m16n16.x2.trans.shared." +
                        source_format(bits) + " {%r0, %r1, %r2, %r3}, [%row];\n" + kStoreRegisters,
@@ -153,7 +153,7 @@ TEST(MatrixMove, LoadOf16x16BytesIsTransposed) {
 
 TEST(MatrixMove, LoadOfPacked8x16) {
   for (const int bits : {6, 4}) {
-    const auto in = byte_tile();
+    const auto in = byte_tile(bits);
     const auto out =
         run_kernel(std::string(kFill) + "ldmatrix.sync.aligned.m8n16.x4.shared::cta." +
                        source_format(bits) + " {%r0, %r1, %r2, %r3}, [%row];\n" + kStoreRegisters,

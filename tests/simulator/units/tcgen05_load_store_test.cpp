@@ -248,6 +248,20 @@ TEST(Tcgen05LoadStoreFaults, ColumnsThatAreNotAllocated) {
             "  tcgen05.ld.sync.aligned.32x32b.x4.b32 {%d0, %d1, %d2, %d3}, [%v];\n",
             0, 4, 4);
       });
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(shape.name);
+    const bool is_split = shape.name == "16x32bx2";
+    const auto store = [&](int column) {
+      (void)run("  add.u32 %v, %taddr, " + std::to_string(column) +
+                    ";\n  tcgen05.st.sync.aligned." + shape.name + ".x1.b32 [%v]" +
+                    (is_split ? ", " + std::to_string(kSplit) : "") + ", " +
+                    registers(shape.registers) + ";\n  tcgen05.wait::st.sync.aligned;\n",
+                0, 4, shape.registers);
+    };
+    const int last = 512 - shape.columns - (is_split ? kSplit : 0);
+    store(last);
+    expect_fault(FaultKind::contract, {"column 512", "not allocated"}, [&] { store(last + 1); });
+  }
 }
 
 /// The second half of a split load or store begins before the first column.

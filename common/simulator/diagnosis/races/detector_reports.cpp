@@ -72,8 +72,9 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
 bool Detector::sees(const Conflict& conflict, const Touch& touch) {
   const Accessor& earlier = accessors_[conflict.earlier.number()];
   const LaneMask earlier_lane = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
+  // The lanes of a thread's touch know the same.
   const Origin origin{touch.accessor->instruction, touch.accessor->cta_rank, touch.accessor->warp,
-                      conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
+                      touch.lanes};
   bool is_seen = false;
   threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
     is_seen = is_seen || group.unordered().relaxed.generic.knows_lanes(earlier.agent, earlier_lane,
