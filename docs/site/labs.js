@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {byId, make} = bwPage;
+  const {obstacle, byId, make} = bwPage;
   const {Panel, keyOf, loadIndex} = bwLabs;
   let index = null;
 
@@ -29,6 +29,7 @@
   }
   async function begin() {
     index = await loadIndex();
+    byId("choice").hidden = false;
     fill(byId("chapter"), Object.entries(index.chapters).map(([value, title]) => [value, `${value}. ${title}`]));
     chooseLinked();
   }
@@ -36,8 +37,6 @@
   window.addEventListener("hashchange", () => { if (index) chooseLinked(); });
   byId("chapter").addEventListener("change", () => chooseChapter());
   byId("lab").addEventListener("change", chooseLab);
-  if (location.protocol === "file:")
-    byId("state").textContent = "A page that was opened as a file can't start the simulator. Serve the site's folder instead: ./workbook docs --serve";
-  else
-    begin().catch((error) => { byId("state").textContent = `The labs are not there: this site was built without them (${error.message}).`; });
+  if (obstacle) byId("state").textContent = obstacle;
+  else begin().catch((error) => { byId("state").textContent = `The labs are not there: this site was built without them (${error.message}).`; });
 })();

@@ -16,6 +16,8 @@ const bwPage = (() => {
   }
 
   const READY = "The simulator is ready.";
+  // Why the simulator can't start in this page, or nothing.
+  const obstacle = location.protocol === "file:" ? "A page that was opened as a file can't start the simulator. Serve the site's folder instead: ./workbook docs --serve" : "";
 
   // The simulator in its worker. `onState(text)` is told of what it does, onTimeline({html, problem}) of the timeline that
   // follows a run. run(task) gives a promise; stop() ends whatever runs.
@@ -33,10 +35,7 @@ const bwPage = (() => {
       if (this.isReady) onState(READY);
     }
     start() {
-      if (location.protocol === "file:") {
-        this.onState("A page that was opened as a file can't start the simulator. Serve the site's folder instead: ./workbook docs --serve");
-        return;
-      }
+      if (obstacle) return this.onState(obstacle);
       this.onState("The simulator is loading …");
       this.worker = new Worker(`${folder}simulator_worker.js`);
       this.worker.onmessage = ({data}) => this.take(data);
@@ -136,7 +135,7 @@ const bwPage = (() => {
       const body = make("tbody");
       for (const warp of launch.warps) {
         const costs = costsOf(warp, launch.barriers || []);
-        const texts = costs.slice(0, 3).map(([text, cycles]) => `${text} (${Math.round(100 * cycles / Math.max(1, warp.cycles))} %)`);
+        const texts = costs.slice(0, 3).map(([text, cycles]) => `${text} (${Math.round(100 * cycles / Math.max(1, warp.cycles))}\u00a0%)`);
         body.append(make("tr", {}, make("td", {}, `${warp.rank}`), make("td", {}, `${warp.warp}`),
                          make("td", {}, number(Math.round(warp.cycles / Math.max(1, warp.warps)))), make("td", {}, texts.join("; "))));
       }
@@ -166,5 +165,5 @@ const bwPage = (() => {
     place.replaceChildren(frame);
   }
 
-  return {folder, byId, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline};
+  return {folder, obstacle, byId, make, number, Engine, fetchJson, fetchLaunches, showReports, showTimes, showTimeline};
 })();

@@ -111,6 +111,19 @@ class InABrowser(unittest.TestCase):
                 with self.subTest(page=name, width=width):
                     self.assertEqual(page_checks.unreached(self.open(name, width)), [])
 
+    def test_a_page_opened_as_a_file_says_why_nothing_runs(self):
+        names = [name for name in ("docs/site/labs.html", "docs/site/exercises.html")
+                 if (SITE / name).is_file()]
+        if not names:
+            self.skipTest("this site was made without the simulator's module")
+        empty = ("[...document.querySelectorAll('.controls select')]"
+                 ".filter((one) => one.options.length === 0 && one.checkVisibility()).length")
+        for name in names:
+            with self.subTest(page=name):
+                page = self.open(name)
+                self.assertIn("./workbook docs --serve", page.evaluate("document.body.innerText"))
+                self.assertEqual(page.evaluate(empty), 0)
+
     def test_the_navigation_of_a_narrow_page_opens_by_keyboard(self):
         page = self.open("docs/concepts/mbarrier.html", 390)
         for button, dialog in (("primary", "pst-primary-sidebar-modal"),
