@@ -123,11 +123,11 @@ def _modules_that(command, env):
 
 
 def environment(**changes):
-    """Our environment with changes (None removes), without what steers the choice of tools and the encoding of
-    the output, which tests read as UTF-8."""
+    """Our environment with changes (None removes), without what steers the choice of tools and the
+    encoding of the output, which tests read as UTF-8."""
     result = dict(os.environ)
-    for name in ("PYTHONIOENCODING", "CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM", "CUDACXX",
-                 "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER"):
+    for name in ("PYTHONIOENCODING", "CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM",
+                 "CUDACXX", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER"):
         result.pop(name, None)
     for name, value in changes.items():
         if value is None:
