@@ -5,6 +5,7 @@ import ctypes
 import functools
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -16,6 +17,9 @@ import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
+
+# A script's background job ignores Ctrl-C, and so would the commands that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The most that a command may take.
 SECONDS = 100
