@@ -1,8 +1,9 @@
 """Each C++ and CUDA file of the build and each header of common/, solutions/ and tests/ compiles alone.
 
-The build compiles files in groups and with precompiled headers (BwUnity.cmake), so that a file may use what
-another one includes: it then fails with BW_UNITY=OFF or in the build for a GPU. Here the front ends of the
-C++ compiler and of nvcc read the files of both builds one by one, and each header in a file of its own.
+The build compiles files in groups and with precompiled headers (BwUnity.cmake), so that a file may use
+what another one includes: it then fails with BW_UNITY=OFF or in the build for a GPU. Here the front ends
+of the C++ compiler and of nvcc read the files of both builds one by one, and each header in a file of
+its own.
 
 compiles_alone_test.py <build folder> [<unittest's options>...]
 """
@@ -27,7 +28,8 @@ _FRONT_END_ALONE = {"c++": ("-fsyntax-only",),
                     "cuda": ("-fdevice-syntax-only", "-Xcompiler=-fsyntax-only", "-o", "alone.o")}
 # A front end accepts a file with any of these, or with none.
 _OF_THE_BACK_END = re.compile(r"-O\d|-lineinfo|-no-compress|-Xptxas=.*|-Xfatbin=.*")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<)', re.M)  # group 1: a header of the tree
+# Group 1: a header of the tree; empty for a system's header.
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<)', re.M)
 
 
 class Compilation:
@@ -56,14 +58,16 @@ class Compilation:
 
 def compilations(entries, root):
     """The distinct compilations of the tree's files among the entries of compilation databases."""
-    ours = [Compilation(entry, root) for entry in entries]
-    found = {one.key(): one for one in ours if one.source.startswith(tuple(f"{name}/" for name in FOLDERS))}
+    folders = tuple(f"{name}/" for name in FOLDERS)
+    found = {one.key(): one for one in (Compilation(entry, root) for entry in entries)
+             if one.source.startswith(folders)}
     return [found[key] for key in sorted(found)]
 
 
 def headers(compiled, root):
-    """Pairs: each header of the tree (relative to the root) and the compilation whose call reads it alone, of a
-    source near to it. A `.hpp` that C++ files include is the C++ compiler's, any other header nvcc's."""
+    """Pairs: each header of the tree, relative to the root, and the compilation of a source near to it,
+    whose front end reads it. That is the C++ compiler's for a `.hpp` that C++ files include, else
+    nvcc's."""
     read_by_cpp, todo = set(), [one.source for one in compiled if one.front_end == "c++"]
     while todo:
         for name in _INCLUDE.findall((root / todo.pop()).read_text(encoding="utf-8")):
@@ -106,7 +110,8 @@ def findings(entries, root):
 
 def cached(build, name):
     """A variable of a build folder's cache; empty if it has none of that name or found nothing."""
-    match = re.search(rf"^{name}:\w+=(.*)$", (build / "CMakeCache.txt").read_text(encoding="utf-8"), re.M)
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    match = re.search(rf"^{name}:\w+=(.*)$", cache, re.M)
     return "" if match is None or match.group(1).endswith("-NOTFOUND") else match.group(1)
 
 
@@ -117,8 +122,9 @@ def configure(build, folder):
     bench = "ON" if cached(build, "BW_CUBLASLT_LIBRARY") else "OFF"
     entries = []
     for name, options in CONFIGURATIONS.items():
-        subprocess.run([cached(build, "CMAKE_COMMAND"), "-S", str(ROOT), "-B", str(folder / name), *OPTIONS,
-                        *options, *tools, f"-DBW_BENCH={bench}"], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([cached(build, "CMAKE_COMMAND"), "-S", str(ROOT), "-B", str(folder / name),
+                        *OPTIONS, *options, *tools, f"-DBW_BENCH={bench}"],
+                       stdout=subprocess.DEVNULL, check=True)
         entries += json.loads((folder / name / "compile_commands.json").read_text(encoding="utf-8"))
     return entries
 
@@ -136,7 +142,8 @@ class SmallTree(unittest.TestCase):
 
     FILES = {"common/number.hpp": "#pragma once\nusing Number = int;\n",
              "common/twice.hpp": "#pragma once\ninline Number twice(Number one) { return 2 * one; }\n",
-             "common/thread.cuh": "#pragma once\n__device__ inline Number thread() { return threadIdx.x; }\n",
+             "common/thread.cuh": "#pragma once\n"
+                                  "__device__ inline Number thread() { return threadIdx.x; }\n",
              "common/good.cpp": '#include "common/number.hpp"\n\n#include "common/twice.hpp"\n\n'
                                 "Number four() { return twice(2); }\n",
              "common/bad.cpp": "int eight() { return 2 * four(); }\n",
@@ -147,15 +154,16 @@ class SmallTree(unittest.TestCase):
     def test_each_fault_is_found(self):
         with tempfile.TemporaryDirectory(prefix="alone_") as folder:
             root, entries = Path(folder), []
+            compilers = {".cpp": f"{cached(BUILD, 'CMAKE_CXX_COMPILER')} -O2",
+                         ".cu": f"{cached(BUILD, 'CMAKE_CUDA_COMPILER')} -x cu"}
             for name, text in self.FILES.items():
                 path = root / name
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-                nvcc = f"{cached(BUILD, 'CMAKE_CUDA_COMPILER')} -x cu "
-                compiler = nvcc if path.suffix == ".cu" else f"{cached(BUILD, 'CMAKE_CXX_COMPILER')} -O2 "
-                entries += 2 * [{"directory": folder, "file": str(path),
-                                 "command": f"{compiler} -I{root} -o out.o -c {path}"}]
-            found = findings([one for one in entries if one["file"].endswith((".cpp", ".cu"))], root)
+                if path.suffix in compilers:
+                    entries += 2 * [{"directory": folder, "file": str(path),
+                                     "command": f"{compilers[path.suffix]} -I{root} -o out.o -c {path}"}]
+            found = findings(entries, root)
         self.assertEqual([one.split(":")[0] for one in found],
                          ["common/bad.cpp", "common/thread.cuh", "common/twice.hpp"])
         for sentence, name in zip(found, ("four", "Number", "Number")):

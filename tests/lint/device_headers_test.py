@@ -28,14 +28,15 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.
 
 
 def device_sources(build, folder, root=ROOT):
-    """The CUDA files of a folder, relative to the root, without those that a build compiles as C++. A file that
-    this build does not compile is one of them: nvcc compiles it in the build for a GPU."""
+    """The CUDA files of a folder, relative to the root, without those that a build compiles as C++. A
+    file that this build does not compile is included: nvcc compiles it in the build for a GPU."""
     host = set()
     for command in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         if " -x cu " not in command["command"]:
             source = Path(command["file"])
             united = build in source.parents
-            members = _INCLUDE.findall(source.read_text(encoding="utf-8")) if united else [(str(source), "")]
+            members = (_INCLUDE.findall(source.read_text(encoding="utf-8")) if united
+                       else [(str(source), "")])
             host.update((root / own).relative_to(root).as_posix() for own, _ in members)
     return sorted({path.relative_to(root).as_posix() for path in (root / folder).rglob("*.cu")} - host)
 

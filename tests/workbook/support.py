@@ -5,6 +5,7 @@ import ctypes
 import functools
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -16,6 +17,9 @@ import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
+
+# A script's background job ignores Ctrl-C, and so would the commands that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The most that a command may take.
 SECONDS = 100
@@ -123,11 +127,11 @@ def _modules_that(command, env):
 
 
 def environment(**changes):
-    """Our environment with changes (None removes), without what steers the choice of tools and the encoding of
-    the output, which tests read as UTF-8."""
+    """Our environment with changes (None removes), without what steers the choice of tools and the
+    encoding of the output, which tests read as UTF-8."""
     result = dict(os.environ)
-    for name in ("PYTHONIOENCODING", "CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM", "CUDACXX",
-                 "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER"):
+    for name in ("PYTHONIOENCODING", "CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM",
+                 "CUDACXX", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER"):
         result.pop(name, None)
     for name, value in changes.items():
         if value is None:

@@ -76,8 +76,8 @@ class Forked(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    # Where the reader has set one of these, scripts get a Python of their own. The fork is tested from a Python
-    # that was started without them.
+    # Where the reader has set one of these, scripts get a Python of their own. The fork is tested from a
+    # Python that was started without them.
     if [name for name in ("PYTHONPATH", "PYTHONIOENCODING") if os.environ.pop(name, None)]:
         os.execv(sys.executable, [sys.executable, "-B", *sys.argv])
     unittest.main()
