@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/host/require.hpp"
+#include "common/host/why_not_hopper.hpp"
 
 namespace bw {
 

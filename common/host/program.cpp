@@ -1,5 +1,7 @@
 #include "common/host/program.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -7,10 +9,15 @@
 #include <iostream>
 #include <new>
 
-#include "common/host/host_memory.hpp"
-
 namespace bw {
 namespace {
+
+/// Bytes of physical memory; 0 when the system doesn't say.
+double physical_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0 ? static_cast<double>(pages) * page_bytes : 0.0;
+}
 
 int64_t steady_nanoseconds() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -10,7 +10,7 @@
 
 #include "common/host/device_attribute.hpp"
 #include "common/host/error.hpp"
-#include "common/host/hopper_device.hpp"
+#include "common/host/why_not_hopper.hpp"
 #include "solutions/06_hopper_fp8_gemm/grouped_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/grouped_problem.hpp"
 

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
-#include "common/host/hopper_device.hpp"
 #include "common/host/program.hpp"
 #include "common/host/stream.hpp"
+#include "common/host/why_not_hopper.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
