@@ -541,6 +541,12 @@ void add_step(Products& products, const char* name) {
       });
 }
 
+DividedTiles divided_tiles(ProductSize size) {
+  const uint32_t in_a_row = size.side / Pair::kSide;
+  return {
+      .columns = in_a_row, .blocks = size.row_bytes() / kRowBytes, .tiles = in_a_row * in_a_row};
+}
+
 template <class Products, class Work>
 void add_pairs(Products& products, const char* name, uint32_t ctas, Work work) {
   const auto kernel = multiply_in_pairs<Work>;
@@ -552,32 +558,44 @@ void add_pairs(Products& products, const char* name, uint32_t ctas, Work work) {
   });
 }
 
-/// All steps of the ladder.
+/// The ladder's steps in which each CTA or pair computes one tile.
 template <class Products>
-void climb(Products products) {
-  constexpr uint32_t kSms = 148, kNoRest = 128;
-  const uint32_t in_a_row = products.size().side / Pair::kSide, tiles = in_a_row * in_a_row,
-                 blocks = products.size().row_bytes() / kRowBytes;
-  const DividedTiles divided{.columns = in_a_row, .blocks = blocks, .tiles = tiles};
+void climb_by_tiles(Products& products) {
   add_warp_mma(products, "warp_mma");
   add_step<NarrowRows>(products, "narrow_rows");
   add_step<Swizzled>(products, "swizzled");
   add_step<Pipelined>(products, "pipelined");
   add_step<WarpSpecialised>(products, "warp_specialised");
-  add_pairs(products, "pairs", Pair::kCtas * tiles, divided);
+  const DividedTiles divided = divided_tiles(products.size());
+  add_pairs(products, "pairs", Pair::kCtas * divided.tiles, divided);
+}
+
+/// The steps after those: a pair computes tiles one after the other.
+template <class Products>
+void climb_by_rounds(Products& products) {
+  constexpr uint32_t kSms = 148, kNoRest = 128;
+  const DividedTiles divided = divided_tiles(products.size());
   add_pairs(products, "persistent", kSms, divided);
   add_pairs(products, "even_persistent", kNoRest, divided);
-  add_pairs(products, "launch_control", Pair::kCtas * tiles,
-            TilesOnRequest{.columns = in_a_row, .blocks = blocks});
+  add_pairs(products, "launch_control", Pair::kCtas * divided.tiles,
+            TilesOnRequest{.columns = divided.columns, .blocks = divided.blocks});
 }
 
 }  // namespace
 
-void measure_ladder(Results& results) { climb(Rates(results, {.side = 4096, .depth = 4096})); }
+void measure_ladder(Results& results) {
+  Rates rates(results, {.side = 4096, .depth = 4096});
+  climb_by_tiles(rates);
+  climb_by_rounds(rates);
+}
 
 void measure_ladder_errors(Results& results) {
-  // More tiles than pairs that run at the same time, and more blocks of K than stages.
-  climb(Errors(results, {.side = 2304, .depth = 512}));
+  // Several tiles, and more blocks of K than stages.
+  Errors of_tiles(results, {.side = 768, .depth = 512});
+  climb_by_tiles(of_tiles);
+  // The same, and more tiles than pairs that run at the same time.
+  Errors of_rounds(results, {.side = 2304, .depth = 512});
+  climb_by_rounds(of_rounds);
 }
 
 }  // namespace bw::timing
