@@ -53,7 +53,7 @@ constexpr unsigned kWeakestStrength = 1;
 const OperatorRow* find_operator(const Token& token) noexcept {
   if (token.kind != TokenKind::punctuation) return nullptr;
   for (const OperatorRow& row : kOperators) {
-    if (row.spelling == token.text) return &row;
+    if (row.spelling[0] == token.text[0] && row.spelling == token.text) return &row;
   }
   return nullptr;
 }

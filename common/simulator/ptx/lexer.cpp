@@ -13,19 +13,31 @@
 namespace bw::sim::ptx {
 namespace {
 
-enum CharacterClass : uint8_t { kLetter = 1, kDigit = 2, kHexLetter = 4, kMark = 8, kBlank = 16 };
+enum CharacterClass : uint8_t {
+  kLetter = 1,
+  kDigit = 2,
+  kMark = 4,
+  kBlank = 8,
+  kPunctuation = 16,
+  kOperatorEnd = 32  ///< the second character of an operator of two
+};
+
+constexpr std::string_view kTwoCharacterOperators[] = {
+    "<<", ">>", "==", "!=", "<=", ">=", "&&", "||"};
+constexpr std::string_view kOneCharacterTokens = "{}()[],;:@!|+-*/&^~<>=?%";
 
 constexpr std::array<uint8_t, 256> make_classes() {
   std::array<uint8_t, 256> classes{};
   for (int c = 'a'; c <= 'z'; ++c) classes[static_cast<size_t>(c)] |= kLetter;
   for (int c = 'A'; c <= 'Z'; ++c) classes[static_cast<size_t>(c)] |= kLetter;
   for (int c = '0'; c <= '9'; ++c) classes[static_cast<size_t>(c)] |= kDigit;
-  for (int c = 'a'; c <= 'f'; ++c) classes[static_cast<size_t>(c)] |= kHexLetter;
-  for (int c = 'A'; c <= 'F'; ++c) classes[static_cast<size_t>(c)] |= kHexLetter;
   for (char c : {'_', '$'}) classes[static_cast<unsigned char>(c)] |= kMark;
   for (char c : {' ', '\t', '\r', '\n', '\v', '\f'}) {
     classes[static_cast<unsigned char>(c)] |= kBlank;
   }
+  for (char c : kOneCharacterTokens) classes[static_cast<unsigned char>(c)] |= kPunctuation;
+  for (std::string_view both : kTwoCharacterOperators)
+    classes[static_cast<unsigned char>(both[1])] |= kOperatorEnd;
   return classes;
 }
 constexpr std::array<uint8_t, 256> kClasses = make_classes();
@@ -33,12 +45,11 @@ constexpr std::array<uint8_t, 256> kClasses = make_classes();
 constexpr bool is_class(char c, unsigned classes) noexcept {
   return (kClasses[static_cast<unsigned char>(c)] & classes) != 0;
 }
+/// Decimal numbers of that many digits are below 2^63.
+constexpr size_t kSafeDigits = std::numeric_limits<int64_t>::digits10;
+
 /// What may follow the first character of an identifier.
 constexpr bool is_name_character(char c) noexcept { return is_class(c, kLetter | kDigit | kMark); }
-
-constexpr std::string_view kTwoCharacterOperators[] = {
-    "<<", ">>", "==", "!=", "<=", ">=", "&&", "||"};
-constexpr std::string_view kOneCharacterTokens = "{}()[],;:@!|+-*/&^~<>=?%";
 
 }  // namespace
 
@@ -102,7 +113,7 @@ Token Lexer::lex_word() {
     };
     if (end < text_.size() && text_[end] == '.' && begins_name(end + 1)) {
       end = end_of_name(end + 1);
-    } else if (text_.substr(end, 2) == "::" && begins_name(end + 2)) {
+    } else if (is_double_colon(end) && begins_name(end + 2)) {
       end = end_of_name(end + 2);
     } else {
       return finish(TokenKind::word, end);
@@ -116,8 +127,7 @@ Token Lexer::lex_directive() {
     if (end == text_.size()) source_.fail_cut_off(line_, "a directive", "the directive's name");
     source_.fail(position(1), "a dot without a name", "a directive such as `.reg`");
   }
-  while (text_.substr(end, 2) == "::" && end + 2 < text_.size() &&
-         is_name_character(text_[end + 2])) {
+  while (is_double_colon(end) && end + 2 < text_.size() && is_name_character(text_[end + 2])) {
     end = end_of_name(end + 2);
   }
   return finish(TokenKind::directive, end);
@@ -183,16 +193,23 @@ Token Lexer::lex_number() {
       base = 2, prefix = 2;
     }
   }
-  const size_t name_end = end_of_name(offset_);
+  const size_t begin = offset_;
   if (base == 10) {
     size_t digits = 0;
-    while (is_class(at(digits), kDigit)) ++digits;
+    uint64_t value = 0;
+    for (; is_class(at(digits), kDigit); ++digits)
+      value = value * 10 + static_cast<uint64_t>(at(digits) - '0');
     const char behind = at(digits);
     if (behind == '.' || behind == 'e' || behind == 'E') return lex_decimal_float();
-    if (at(0) == '0' && digits > 1) base = 8, prefix = 1;
+    if (at(0) == '0' && digits > 1) {
+      base = 8, prefix = 1;
+    } else if (!is_name_character(behind) && digits <= kSafeDigits) {
+      Token token = finish(TokenKind::integer, begin + digits);
+      token.value = value;
+      return token;
+    }
   }
-
-  const size_t begin = offset_;
+  const size_t name_end = end_of_name(begin);
   Token token = finish(TokenKind::integer, name_end);
   const bool has_suffix = token.text.size() > prefix + 1 && token.text.back() == 'U';
   const char* first = text_.data() + begin + prefix;
@@ -226,10 +243,12 @@ Token Lexer::lex_string() {
 }
 
 Token Lexer::lex_punctuation() {
-  for (const std::string_view spelling : kTwoCharacterOperators) {
-    if (text_.substr(offset_, 2) == spelling) return finish(TokenKind::punctuation, offset_ + 2);
+  if (is_class(at(1), kOperatorEnd)) {
+    for (const std::string_view spelling : kTwoCharacterOperators) {
+      if (text_.substr(offset_, 2) == spelling) return finish(TokenKind::punctuation, offset_ + 2);
+    }
   }
-  if (kOneCharacterTokens.find(text_[offset_]) == std::string_view::npos) {
+  if (!is_class(text_[offset_], kPunctuation)) {
     const auto byte = static_cast<unsigned char>(text_[offset_]);
     const bool printable = byte > 0x20 && byte < 0x7f;
     source_.fail(position(1),

@@ -3,6 +3,7 @@
 /// Splits PTX text into tokens (PTX ISA, "Syntax").
 
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "common/simulator/ptx/source.hpp"
@@ -31,8 +32,12 @@ struct Token {
 
   /// True for this punctuation, word or directive.
   [[nodiscard]] bool is(std::string_view spelling) const noexcept {
-    return text == spelling && (kind == TokenKind::punctuation || kind == TokenKind::word ||
-                                kind == TokenKind::directive);
+    // Of a literal the length is a constant, and the comparison needs no call: the parser's time
+    // is mostly this.
+    return text.size() == spelling.size() &&
+           std::memcmp(text.data(), spelling.data(), spelling.size()) == 0 &&
+           (kind == TokenKind::punctuation || kind == TokenKind::word ||
+            kind == TokenKind::directive);
   }
 };
 
@@ -45,6 +50,11 @@ class Lexer {
 
   /// Throws SimulationError{parse} for characters and literals that PTX doesn't have.
   [[nodiscard]] Token next();
+  /// Continues at `offset_bytes` of the text, which is in line `line`.
+  void continue_at(size_t offset_bytes, uint32_t line) noexcept {
+    offset_ = offset_bytes;
+    line_ = line;
+  }
 
  private:
   void skip_blanks_and_comments();
@@ -61,6 +71,9 @@ class Lexer {
     return offset_ + ahead < text_.size() ? text_[offset_ + ahead] : '\0';
   }
   [[nodiscard]] size_t end_of_name(size_t offset) const noexcept;
+  [[nodiscard]] bool is_double_colon(size_t offset) const noexcept {
+    return offset + 1 < text_.size() && text_[offset] == ':' && text_[offset + 1] == ':';
+  }
   [[nodiscard]] TextPosition position(size_t length) const noexcept {
     return {offset_, length, line_};
   }

@@ -1,6 +1,10 @@
 /// \file
 /// .file, .loc and the debug sections: where the reader's source lines come from.
+#include <charconv>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -17,12 +21,47 @@ constexpr uint64_t position_key(uint32_t file, uint32_t line, uint32_t column) n
   return (uint64_t{file} << 48) ^ (uint64_t{line} << 16) ^ column;
 }
 
+/// Appends to `bytes` what the complete lines `.b8 95` and `.b8 95,90,78` at the beginning of
+/// `text` hold, as nvcc writes them. Returns the length of these lines and adds their number to
+/// `line`.
+size_t read_plain_bytes(std::string_view text, std::string& bytes, uint32_t& line) {
+  constexpr std::string_view kBegin = ".b8 ";
+  size_t end = 0;
+  while (text.substr(end).starts_with(kBegin)) {
+    const size_t complete = bytes.size();
+    const char* next = text.data() + end + kBegin.size();
+    const char* const last = text.data() + text.size();
+    char separator = ',';
+    while (separator == ',') {
+      uint8_t byte = 0;
+      const auto [stop, error] = std::from_chars(next, last, byte);
+      // A number with a leading zero is octal.
+      const bool is_octal = stop - next > 1 && *next == '0';
+      if (error != std::errc{} || is_octal || stop == last) break;
+      bytes.push_back(static_cast<char>(byte));
+      separator = *stop;
+      next = stop + 1;
+    }
+    // An operator in the next line would continue this one.
+    constexpr std::string_view kBeginsNext = ".$}";
+    const bool is_complete =
+        separator == '\n' && next != last && kBeginsNext.find(*next) != std::string_view::npos;
+    if (!is_complete) {
+      bytes.resize(complete);
+      break;
+    }
+    end = static_cast<size_t>(next - text.data());
+    ++line;
+  }
+  return end;
+}
+
 }  // namespace
 
 size_t Parser::LocationKeyHash::operator()(const LocationKey& key) const noexcept {
+  // A place is hardly ever in two functions, so that their labels need no hash.
   const uint64_t place = position_key(key.file, key.line, key.column);
-  const size_t label = std::hash<std::string_view>{}(key.function_label);
-  return std::hash<uint64_t>{}(place * 31 + static_cast<uint32_t>(key.inlined_at)) ^ label;
+  return std::hash<uint64_t>{}(place * 31 + static_cast<uint32_t>(key.inlined_at));
 }
 
 // .file N "path" {, timestamp, bytes}
@@ -143,6 +182,17 @@ void Parser::parse_debug_strings() {
   while (!is("}")) {
     if (current_.kind == TokenKind::word && next_.is(":")) {
       debug_string_labels_[current_.text] = debug_strings_.size();
+      advance();
+      advance();
+      continue;
+    }
+    // A third of a module's text can be these lines; token by token they would take as long as its
+    // code.
+    const size_t begin = current_.position.offset_bytes;
+    uint32_t line = current_.position.line;
+    if (const size_t length =
+            read_plain_bytes(source_.text().substr(begin), debug_strings_, line)) {
+      lexer_.continue_at(begin + length, line);
       advance();
       advance();
       continue;

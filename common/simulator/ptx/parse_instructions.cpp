@@ -46,9 +46,10 @@ void Parser::parse_instruction() {
 void Parser::parse_operands(Instruction& instruction) {
   if (is(";")) return;
   do {
-    if (instruction.operands.size() == kMaximumOperands) fail_unexpected("fewer operands");
-    instruction.operands.push_back(parse_operand());
+    if (operands_.size() == kMaximumOperands) fail_unexpected("fewer operands");
+    operands_.push_back(parse_operand());
   } while (accept(","));
+  instruction.operands = take_operands(0);
 }
 
 void Parser::parse_guard(Instruction& instruction) {

@@ -1,6 +1,9 @@
 /// \file
 /// Operands of instructions (PTX ISA, "Instruction Operands").
+#include <cstddef>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "common/simulator/ptx/parser.hpp"
 
@@ -114,12 +117,22 @@ Operand Parser::parse_vector() {
   Operand vector;
   vector.kind = Operand::Kind::vector;
   expect("{", "at the beginning of a vector");
+  const size_t outer = operands_.size();
   do {
-    if (vector.elements.size() == kMaximumVectorElements) fail_unexpected("a shorter vector");
-    vector.elements.push_back(parse_single());
+    if (operands_.size() - outer == kMaximumVectorElements) fail_unexpected("a shorter vector");
+    operands_.push_back(parse_single());
   } while (accept(","));
   expect("}", "or `,` after an element of a vector");
+  vector.elements = take_operands(outer);
   return vector;
+}
+
+std::vector<Operand> Parser::take_operands(size_t count) {
+  const auto first = operands_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<Operand> taken(std::make_move_iterator(first),
+                             std::make_move_iterator(operands_.end()));
+  operands_.erase(first, operands_.end());
+  return taken;
 }
 
 // [base], [base + constant], [map, {coordinates}]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -228,10 +229,9 @@ void Parser::parse_registers() {
       fail(fmt::format("the function declares more than {} registers", kMaximumRegisters),
            "fewer registers");
     }
-    for (uint64_t i = 0; i < count; ++i) {
-      function_->registers.push_back(
-          {is_range ? fmt::format("{}{}", name, i) : std::string(name), type});
-    }
+    function_->registers.resize(first + static_cast<size_t>(count), {std::string(name), type});
+    for (size_t i = first; is_range && i < function_->registers.size(); ++i)
+      function_->registers[i].name += std::to_string(i - first);
   } while (accept(","));
   expect(";", "at the end of .reg");
 }

@@ -25,12 +25,6 @@ const Token& Parser::advance() {
   return current_;
 }
 
-bool Parser::accept(std::string_view spelling) {
-  if (!is(spelling)) return false;
-  advance();
-  return true;
-}
-
 void Parser::expect(std::string_view spelling, const char* purpose) {
   if (!accept(spelling)) fail_unexpected("`" + std::string(spelling) + "` " + purpose);
 }

@@ -57,7 +57,12 @@ class Parser {
   // -------------------------------------------------------------------------------------
   const Token& advance();  ///< steps to the next token and returns it
   [[nodiscard]] bool is(std::string_view spelling) const noexcept { return current_.is(spelling); }
-  bool accept(std::string_view spelling);  ///< steps over the token if it is this one
+  /// Steps over the token if it is this one.
+  bool accept(std::string_view spelling) {
+    if (!is(spelling)) return false;
+    advance();
+    return true;
+  }
   void expect(std::string_view spelling, const char* purpose);
   [[nodiscard]] std::string_view expect_name(const char* expected);
   [[nodiscard]] uint32_t expect_number(const char* expected);
@@ -167,6 +172,8 @@ class Parser {
   [[nodiscard]] Operand parse_word();
   [[nodiscard]] Operand parse_literal();
   [[nodiscard]] Operand parse_vector();
+  /// Takes the operands that were added to `operands_` after the first `count`.
+  [[nodiscard]] std::vector<Operand> take_operands(size_t count);
   [[nodiscard]] Operand parse_address();
   [[nodiscard]] Operand parse_symbol(const Token& token) const;
   [[nodiscard]] uint32_t expect_predicate(const char* expected);
@@ -229,6 +236,8 @@ class Parser {
   ScopeStack scopes_;
   std::vector<std::vector<Token>> branch_tables_;
   int32_t location_ = -1;
+  /// Operands of the lists that are being read, so that each list is stored in its final size.
+  std::vector<Operand> operands_;
 };
 
 }  // namespace bw::sim::ptx

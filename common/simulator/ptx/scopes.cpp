@@ -6,6 +6,8 @@
 namespace bw::sim::ptx {
 namespace {
 
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
 /// Reads the whole of `digits` as a number without leading zeros.
 bool read_number(std::string_view digits, uint32_t& number) noexcept {
   if (digits.empty() || (digits.size() > 1 && digits[0] == '0')) return false;
@@ -21,10 +23,14 @@ bool ScopeStack::find_in(const Scope& scope, std::string_view name, Symbol& symb
     symbol = found->second;
     return true;
   }
-  if (scope.ranges.empty() || name.back() < '0' || name.back() > '9') return false;
+  if (scope.ranges.empty() || !is_digit(name.back())) return false;
   for (const Range& range : scope.ranges) {
+    // Two characters rule out most ranges: `%p` for `%r1`, and `%r` for `%rd1`.
+    const size_t length = range.prefix.size();
+    if (name.size() <= length || name[length - 1] != range.prefix.back() || !is_digit(name[length]))
+      continue;
     uint32_t number = 0;
-    if (name.starts_with(range.prefix) && read_number(name.substr(range.prefix.size()), number) &&
+    if (name.starts_with(range.prefix) && read_number(name.substr(length), number) &&
         number < range.count) {
       symbol = {Symbol::Kind::reg, range.first_register + number, nullptr};
       return true;

@@ -81,18 +81,32 @@ struct Pending {
   }
 };
 
-/// Registers written since the last fence, on every path.
+/// Whether MMAs use a register as D or in a fragment of A, for each register.
+std::vector<bool> registers_of_mmas(const Function& function) {
+  std::vector<bool> are_used(function.registers.size());
+  const auto use = [&](uint32_t reg) { are_used[reg] = true; };
+  for (const Instruction& instruction : function.instructions) {
+    if (!is_mma(instruction)) continue;
+    visit_written_registers(instruction, use);
+    visit_fragment(instruction, use);
+  }
+  return are_used;
+}
+
+/// Registers of MMAs that were written since the last fence, on every path.
 struct Written {
   bool is_reached = false;
   bool is_fenced = false;                          ///< else everything counts as written
   std::unordered_map<uint32_t, uint32_t> writers;  ///< register to instruction
 
-  void step(const Instruction& instruction, uint32_t index) {
+  void step(const Instruction& instruction, uint32_t index, const std::vector<bool>& of_mmas) {
     if (is_fence(instruction)) {
       is_fenced = true;
       writers.clear();
     } else if (!is_mma(instruction) && !instruction.has_guard) {
-      visit_written_registers(instruction, [&](uint32_t reg) { writers[reg] = index; });
+      visit_written_registers(instruction, [&](uint32_t reg) {
+        if (of_mmas[reg]) writers[reg] = index;
+      });
     }
   }
   /// Keeps what holds on both paths; whether that changed anything.
@@ -149,6 +163,7 @@ std::vector<PrematureAccess> premature_wgmma_accesses(const Function& function) 
 std::vector<UnfencedUse> wgmma_without_fence(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;
   const FlowGraph graph(function);
+  const std::vector<bool> of_mmas = registers_of_mmas(function);
   std::vector<Written> written_in(graph.blocks.size());
   if (!written_in.empty()) written_in[0].is_reached = true;
   for (bool has_changed = true; has_changed;) {
@@ -157,7 +172,7 @@ std::vector<UnfencedUse> wgmma_without_fence(const Function& function) {
       if (!written_in[b].is_reached) continue;
       Written written = written_in[b];
       for (uint32_t i = graph.blocks[b].first; i < graph.blocks[b].last; ++i)
-        written.step(instructions[i], i);
+        written.step(instructions[i], i, of_mmas);
       for (const uint32_t successor : graph.blocks[b].successors)
         has_changed |= written_in[successor].meet(written);
     }
@@ -181,7 +196,7 @@ std::vector<UnfencedUse> wgmma_without_fence(const Function& function) {
         visit_fragment(instruction, look);
         if (use) uses.push_back(*use);
       }
-      written.step(instruction, i);
+      written.step(instruction, i, of_mmas);
     }
   }
   return uses;

@@ -264,6 +264,53 @@ $c:
   EXPECT_EQ(module->locations[static_cast<size_t>(i[3].location)].function, "b");
 }
 
+TEST(Locations, NamesAreBytesInAnyNotation) {
+  const auto module = parse_text(R"(
+.visible .entry k() {
+  .reg .b32 %r<2>;
+  .loc 1 1 1, function_name $line_each, inlined_at 1 10 3
+  mov.b32 %r0, 1;
+  .loc 1 2 1, function_name $one_line, inlined_at 1 10 3
+  mov.b32 %r0, 2;
+  .loc 1 3 1, function_name $continued, inlined_at 1 10 3
+  mov.b32 %r0, 3;
+  .loc 1 4 1, function_name $other_bases, inlined_at 1 10 3
+  mov.b32 %r0, 4;
+}
+.file 1 "kernel.cu"
+.section .debug_str
+{
+$line_each:
+.b8 102
+.b8 111
+.b8 111
+.b8 0
+$one_line:
+.b8 102,111,111,0
+$continued:
+.b8 100
++ 2
+.b8 111
+, 111
+.b8 1,2,
+3-3
+.b8 0
+$other_bases:
+.b8 0146
+.b8 0x6f,0157
+.b8 00
+}
+)");
+  const auto& i = entry(*module).instructions;
+  const auto name = [&](size_t index) {
+    return module->locations[static_cast<size_t>(i[index].location)].function;
+  };
+  EXPECT_EQ(name(0), "foo");
+  EXPECT_EQ(name(1), "foo");
+  EXPECT_EQ(name(2), "foo\1\2");
+  EXPECT_EQ(name(3), "foo");
+}
+
 TEST(Locations, PreferTheKernelsFileThenItsFolder) {
   const auto module = parse_text(R"(
 .visible .entry k() {

@@ -121,6 +121,8 @@ const Malformed kModules[] = {
     {".file 99999999 \"x\"\n", 4, "too large"},
     {".section .debug_str { .b32 1 }\n", 4, "`.b32` is not allowed here"},
     {".section .debug_str { .b8 300 }\n", 4, "too large"},
+    {".section .debug_str {\n.b8 1\n.b8 2,3\n.b8 300 }\n", 7, "too large"},
+    {".section .debug_str {\n.b8 1\n.b8 2,3\n+ .b8 4 }\n", 7, "`.b8` is not allowed here"},
     {".section 7 { }\n", 4, "`7` is not allowed here"},
     {".address_size 32\n", 4, "`32` is not allowed here"},
     {"}\n", 4, "`}` is not allowed here"},
