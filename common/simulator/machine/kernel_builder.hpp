@@ -52,9 +52,8 @@ class KernelBuilder {
   /// For finishers: `handler` executes the instruction instead, with a LateRead as detail that
   /// names these registers.
   void wrap(uint32_t index, const std::vector<uint32_t>& registers, StrandHandler handler);
-  /// For finishers: instruction `index`, which touches registers alone, executes by `handler` with
-  /// these operands from now on, and does what those in `others` would have done. They do nothing
-  /// any more but take their time.
+  /// For finishers: `handler` executes instruction `index`, which touches registers alone, with
+  /// these operands, and does the work of `others` too. These then only take their time.
   void take_over(uint32_t index, Handler handler, std::vector<Operand> operands,
                  const std::vector<uint32_t>& others);
   /// Its function in the module.
