@@ -122,14 +122,20 @@ std::function<void()> hopper_gemm() {
   };
 }
 
-/// What the timing model costs.
+/// What the timing model costs, and how the simulator does without one against OpenBLAS.
 void compare_timing(const GemmProcess& model, const GemmProcess& simple) {
   const Duel times = duel([&] { model.run(); }, [&] { simple.run(); });
-  std::printf("%-16s %12s %12s %7s\n", "M x N x K", "model ms", "simple ms", "ratio");
+  Sgemm sgemm(kThreadShape);
+  const Duel against_sgemm = duel([&] { simple.run(); }, [&] { sgemm.run(); });
+  std::printf("%-16s %12s %12s %7s %10s %13s\n", "M x N x K", "model ms", "simple ms", "ratio",
+              "sgemm ms", "simple/sgemm");
   char name[32];
   std::snprintf(name, sizeof name, "%dx%dx%d", kThreadShape.m, kThreadShape.n, kThreadShape.k);
-  std::printf("%-16s %12.1f %12.1f %7.2f\n(in turn, medians; BW_SIM_TIMING=model and =simple)\n\n",
-              name, times.first * 1e3, times.second * 1e3, times.ratio);
+  std::printf(
+      "%-16s %12.1f %12.1f %7.2f %10.2f %13.2f\n"
+      "(in turn, medians; BW_SIM_TIMING=model and =simple)\n\n",
+      name, times.first * 1e3, times.second * 1e3, times.ratio, against_sgemm.second * 1e3,
+      against_sgemm.ratio);
   std::fflush(stdout);
 }
 

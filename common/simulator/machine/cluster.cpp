@@ -520,8 +520,10 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     if constexpr (marked) strand.warp->undefined->before(strand, instruction, active);
     const Flow flow = instruction.execute(strand, instruction, active);
     if (flow == Flow::next) {
-      ++strand.pc;
-      strand.time += instruction.cycles;
+      const uint32_t length = observed ? 1 : instruction.length;
+      executed += length - 1;
+      strand.pc += length;
+      strand.time += observed ? instruction.cycles : instruction.length_cycles;
       strand.wake = Wake::none;
       recorder.after(strand.time);
     } else if (flow == Flow::jump) {

@@ -120,6 +120,10 @@ struct Instruction {
   MemoryScope scope = MemoryScope::unspecified;  ///< what its modifiers say
   /// With a timing model: loads that it performs, 0 where another one performs it.
   uint8_t merged = 1;
+  /// Instructions from this one to the next that does something (KernelBuilder::take_over): an
+  /// unobserved run goes on there.
+  uint8_t length = 1;
+  uint16_t length_cycles = 1;  ///< cycles of that many instructions
   uint32_t code_begin =
       0;  ///< of the stretch that ends here: its first machine instruction, counted in the kernel
 };

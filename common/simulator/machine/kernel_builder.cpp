@@ -16,6 +16,7 @@
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/late_read.hpp"
 #include "common/simulator/ptx/demangle.hpp"
+#include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/pending_reads.hpp"
 
 namespace bw::sim {
@@ -30,6 +31,9 @@ void collect_variables(const ptx::Operand& operand, std::vector<const ptx::Varia
     found.push_back(operand.variable);
   for (const ptx::Operand& element : operand.elements) collect_variables(element, found);
 }
+
+/// The handler of an instruction whose work another one does.
+void do_nothing(const LaneRegisters&, const Instruction&, LaneMask) {}
 
 bool is_missing_on(const MachineDescription& machine, const FormMatch& match) {
   return (match.form->machines(match.modifiers) & machine.instructions) == 0;
@@ -56,7 +60,9 @@ void KernelBuilder::build() {
   decode_instructions();
   if (schedule != nullptr) take_times(schedule->times);
   wrap_late_reads();
+  is_idle_.assign(kernel_.code_.size(), 0);
   for (void (*const finish)(KernelBuilder&) : finishers_) finish(*this);
+  measure_lengths();
 }
 
 void KernelBuilder::take_times(const std::vector<IssueTimes>& times) {
@@ -261,6 +267,42 @@ void KernelBuilder::wrap(uint32_t index, const std::vector<uint32_t>& registers,
   instruction.execute = handler;
   instruction.detail = late.get();
   keep(std::move(late));
+}
+
+void KernelBuilder::take_over(uint32_t index, Handler handler, std::vector<Operand> operands,
+                              const std::vector<uint32_t>& others) {
+  const auto kept = std::make_shared<std::vector<Operand>>(std::move(operands));
+  Instruction& instruction = kernel_.code_[index];
+  instruction.execute = handler;
+  instruction.operands = kept->data();
+  instruction.operand_count = static_cast<uint16_t>(kept->size());
+  keep(kept);
+  for (const uint32_t other : others) {
+    kernel_.code_[other].execute = do_nothing;
+    kernel_.code_[other].operand_count = 0;
+    is_idle_[other] = 1;
+  }
+}
+
+void KernelBuilder::measure_lengths() {
+  constexpr uint8_t kLongest = 64;
+  std::vector<Instruction>& code = kernel_.code_;
+  for (Instruction& instruction : code) instruction.length_cycles = instruction.cycles;
+  if (std::none_of(is_idle_.begin(), is_idle_.end(), [](uint8_t idle) { return idle != 0; }))
+    return;
+  // Within a basic block, since lanes may meet before another one; and not beyond the end of a
+  // stretch that takes issue slots.
+  const ptx::FlowGraph graph(function_);
+  for (size_t index = code.size() - 1; index-- > 0;) {
+    Instruction& here = code[index];
+    const Instruction& next = code[index + 1];
+    if (is_idle_[index + 1] == 0 || graph.block_of[index] != graph.block_of[index + 1] ||
+        here.issue_slots != 0 || next.issue_slots != 0 || next.awaits != 0 ||
+        next.length == kLongest)
+      continue;
+    here.length = static_cast<uint8_t>(1 + next.length);
+    here.length_cycles = static_cast<uint16_t>(here.cycles + next.length_cycles);
+  }
 }
 
 void KernelBuilder::wrap_late_reads() {

@@ -52,6 +52,10 @@ class KernelBuilder {
   /// For finishers: `handler` executes the instruction instead, with a LateRead as detail that
   /// names these registers.
   void wrap(uint32_t index, const std::vector<uint32_t>& registers, StrandHandler handler);
+  /// For finishers: `handler` executes instruction `index`, which touches registers alone, with
+  /// these operands, and does the work of `others` too. These then only take their time.
+  void take_over(uint32_t index, Handler handler, std::vector<Operand> operands,
+                 const std::vector<uint32_t>& others);
   /// Its function in the module.
   [[nodiscard]] const ptx::Function& function() const { return function_; }
   /// The kernel's name, for messages.
@@ -66,6 +70,7 @@ class KernelBuilder {
   void decode_instructions();
   void take_times(const std::vector<IssueTimes>& times);
   void wrap_late_reads();
+  void measure_lengths();
 
   Kernel& kernel_;
   const LoadedModule& module_;
@@ -73,6 +78,7 @@ class KernelBuilder {
   ptx::RegisterLayout layout_;
   uint32_t sink_offset_ = 0;
   std::vector<void (*)(KernelBuilder&)> finishers_;
+  std::vector<uint8_t> is_idle_;         ///< by instruction: another one does what it would do
   StrandHandler late_reader_ = nullptr;  ///< null: the kernel has no tcgen05.ld
   std::vector<Operand> current_operands_;
   std::vector<uint32_t> first_operand_;  ///< per instruction, until the pool is complete

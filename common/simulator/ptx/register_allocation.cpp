@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 
 #include "common/simulator/ptx/control_flow.hpp"
 #include "common/simulator/ptx/liveness.hpp"
+#include "common/simulator/ptx/pair_arithmetic.hpp"
+#include "common/simulator/ptx/register_usage.hpp"
 
 namespace bw::sim::ptx {
 namespace {
@@ -73,6 +76,25 @@ uint32_t greatest_pressure(const Function& function,
   return static_cast<uint32_t>(greatest);
 }
 
+/// Halves of pairs keep their storage until the arithmetic on the pairs, which may read them.
+void keep_halves(const Function& function, std::vector<std::vector<LiveSegment>>& segments) {
+  for (const PairArithmetic& pair : pair_arithmetic(function))
+    for (const uint32_t pack : pair.packs)
+      visit_read_registers(function.instructions[pack], [&](uint32_t half) {
+        std::vector<LiveSegment>& list = segments[half];
+        const auto after = std::find_if(list.begin(), list.end(), [&](const LiveSegment& segment) {
+          return segment.first > pack;
+        });
+        if (after == list.begin()) return;
+        LiveSegment& read = *std::prev(after);
+        read.last = std::max(read.last, pair.index + 1);
+        if (after != list.end() && after->first <= read.last) {
+          read.last = std::max(read.last, after->last);
+          list.erase(after);
+        }
+      });
+}
+
 }  // namespace
 
 uint32_t register_storage_bytes(ScalarType type) noexcept {
@@ -84,8 +106,9 @@ uint32_t register_storage_bytes(ScalarType type) noexcept {
 RegisterLayout allocate_registers(const Function& function) {
   RegisterLayout layout;
   layout.offset_bytes.assign(function.registers.size(), 0);
-  const std::vector<std::vector<LiveSegment>> segments = live_segments(function);
+  std::vector<std::vector<LiveSegment>> segments = live_segments(function);
   layout.live_32bit_registers = greatest_pressure(function, segments);
+  keep_halves(function, segments);
 
   std::vector<uint32_t> in_order;
   bool has_unused = false;

@@ -166,6 +166,48 @@ TEST(Float, PackedPairsRoundEachHalf) {
     }
 }
 
+// What packs, computes and unpacks is executed as one where nothing else sees the pairs
+// (ptx/pair_arithmetic.hpp): here and where something does, the values are those of the text.
+TEST(Float, PackedPairsOfHalvesInRegisters) {
+  const auto a = interesting<uint64_t>(kCount, 12), b = interesting<uint64_t>(kCount, 13),
+             c = interesting<uint64_t>(kCount, 14);
+  const std::string take_apart =
+      "mov.b64 {%x0, %x1}, %a; mov.b64 {%x2, %x3}, %b; mov.b64 {%x4, %x5}, %c;\n";
+  const std::string pack =
+      "mov.b64 %l0, {%x0, %x1}; mov.b64 %l2, {%x4, %x5}; mov.b64 %l1, {%x2, %x3};\n";
+  const std::string multiply = "fma.rp.f32x2 %l3, %l0, %l1, %l2;\n";
+  const std::string result = "mov.b64 %d, {%x6, %x7};\n", unpack = "mov.b64 {%x6, %x7}, %l3;\n";
+  const auto expected =
+      evaluate<uint64_t>("fma.rp.f32x2 %d, %a, %b, %c;", a, b, c);  // as the test above expects it
+  const std::string before = take_apart + pack, after = unpack + result;
+  EXPECT_EQ(evaluate<uint64_t>(before + multiply + after, a, b, c), expected);
+  // Registers of sources are written in between, and others take the storage of those that are not
+  // named any more.
+  EXPECT_EQ(evaluate<uint64_t>(before + "mov.b32 %x1, %x4; xor.b32 %x2, %x1, %x4;\n" + multiply +
+                                   after + "mov.b64 %l4, {%x2, %x2}; add.u64 %d, %d, %l4;",
+                               a, b, c),
+            expected);
+  EXPECT_EQ(evaluate<uint64_t>(before + "mov.b32 %j, 3; mov.b32 %n, -3; add.u32 %j, %j, %n;\n" +
+                                   multiply + after + "cvt.u64.u32 %l4, %j; add.u64 %d, %d, %l4;",
+                               a, b, c),
+            expected);
+  // The result goes where a source's other half is.
+  EXPECT_EQ(evaluate<uint64_t>(
+                before + multiply + "mov.b64 {%x1, %x0}, %l3; mov.b64 %d, {%x1, %x0};", a, b, c),
+            expected);
+  // A pair and the result are read once more.
+  EXPECT_EQ(evaluate<uint64_t>(before + multiply + after + "sub.u64 %d, %d, %l3;", a, b, c),
+            std::vector<uint64_t>(kCount));
+  EXPECT_EQ(evaluate<uint64_t>(before + multiply + after + "mov.b64 %d, %l1;", a, b, c), b);
+  // Between them some lanes go elsewhere.
+  EXPECT_EQ(evaluate<uint64_t>(before +
+                                   "and.b32 %x6, %i, 2; setp.eq.u32 %p, %x6, 0; @%p bra ON;\n"
+                                   "mov.b32 %x6, 1;\nON:" +
+                                   multiply + after,
+                               a, b, c),
+            expected);
+}
+
 TEST(Float, MixedPrecisionWidensExactly) {
   const std::vector<uint16_t> narrow{0x3c00, 0x0001, 0xfbff,
                                      0x7e00};  // 1, 2^-24, -65504, NaN as f16

@@ -1,9 +1,14 @@
 /// \file
 /// add, sub, mul, fma, div, rcp and sqrt of f32, f64 and f32x2 in every rounding mode, and the
 /// mixed precision forms (PTX ISA, "Floating Point Instructions").
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/ptx/pair_arithmetic.hpp"
 #include "common/simulator/units/alu/directed_rounding.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
@@ -132,6 +137,47 @@ struct Pairs {
       lanewise::packed<Modified<Operation, with_ftz, false>, float, num_sources, 2>();
 };
 
+/// Pairs of f32 whose halves are in registers of their own.
+template <int num_sources, bool with_ftz>
+struct Halves {
+  template <class Operation>
+  static constexpr LaneHandler of =
+      lanewise::halves<Modified<Operation, with_ftz, false>, float, num_sources>;
+};
+
+/// A finisher: arithmetic on pairs takes the halves of its sources from where they were packed, and
+/// writes those of its result where they are unpacked. Its detail is the handler for that.
+void take_halves(KernelBuilder& builder) {
+  const auto are_plain = [&](const std::vector<uint32_t>& indices) {
+    return std::all_of(indices.begin(), indices.end(), [&](uint32_t index) {
+      return builder.decoded(index).execute.is_of_lanes();
+    });
+  };
+  for (const ptx::PairArithmetic& pair : ptx::pair_arithmetic(builder.function())) {
+    std::vector<uint32_t> moves = pair.packs;
+    moves.push_back(pair.index + 1);
+    // (An instruction that may read the destination of a load too early checks this first.)
+    const Instruction& arithmetic = builder.decoded(pair.index);
+    if (!arithmetic.execute.is_of_lanes() || !are_plain(moves)) continue;
+    const Operand* const result = builder.decoded(pair.index + 1).operands;
+    std::vector<Operand> operands = {result[0], result[1]};
+    for (const uint32_t pack : pair.packs) {
+      const Operand* const packed = builder.decoded(pack).operands;
+      operands.insert(operands.end(), {packed[1], packed[2]});
+    }
+    builder.take_over(pair.index, *static_cast<const Handler*>(arithmetic.detail),
+                      std::move(operands), moves);
+  }
+}
+
+/// Binds an operation on pairs of f32.
+template <class Operation, int num_sources, bool with_ftz>
+void bind_pairs(Binder& binder) {
+  binder.out.execute = choose_rounding<Pairs<num_sources, with_ftz>, Operation>(binder);
+  binder.detail(choose_rounding<Halves<num_sources, with_ftz>, Operation>(binder));
+  binder.builder().when_decoded(take_halves);
+}
+
 /// Binds an operation whose operands all have the type of the instruction.
 template <class Operation, int num_sources>
 void bind_float(Binder& binder) {
@@ -142,8 +188,8 @@ void bind_float(Binder& binder) {
   if (type == ScalarType::f64) {
     execute = choose_rounding<Uniform<double, num_sources, false, false>, Operation>(binder);
   } else if (type == ScalarType::f32x2) {
-    execute = ftz ? choose_rounding<Pairs<num_sources, true>, Operation>(binder)
-                  : choose_rounding<Pairs<num_sources, false>, Operation>(binder);
+    ftz ? bind_pairs<Operation, num_sources, true>(binder)
+        : bind_pairs<Operation, num_sources, false>(binder);
   } else if (ftz) {
     execute = sat ? choose_rounding<Uniform<float, num_sources, true, true>, Operation>(binder)
                   : choose_rounding<Uniform<float, num_sources, true, false>, Operation>(binder);

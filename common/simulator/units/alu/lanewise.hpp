@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
+#include <utility>
 
 #include "common/simulator/base/types.hpp"
 #include "common/simulator/machine/binder.hpp"
@@ -98,6 +99,29 @@ void packed3(const LaneRegisters& registers, const Instruction& instruction, Lan
   const T* const b = registers.lanes<T>(instruction.operands[2]);
   const T* const c = registers.lanes<T>(instruction.operands[3]);
   for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p], c[p]); });
+}
+
+/// As packed for two parts, each in a register of its own: operands are d's low and high part, then
+/// those of each source.
+template <class Op, class T, int num_sources>
+void halves(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  struct Source {
+    const T *low, *high;
+  };
+  const auto lanes_at = [&](size_t index) {
+    return registers.lanes<T>(instruction.operands[index]);
+  };
+  const auto apply = [=](T* low, T* high, auto... sources) {
+    for_lanes(active, [=](int lane) {
+      const T first = Op::apply(sources.low[lane]...), second = Op::apply(sources.high[lane]...);
+      low[lane] = first;
+      high[lane] = second;
+    });
+  };
+  [&]<size_t... index>(std::index_sequence<index...>) {
+    apply(lanes_at(0), lanes_at(1), Source{lanes_at(2 * index + 2), lanes_at(2 * index + 3)}...);
+  }
+  (std::make_index_sequence<num_sources>());
 }
 
 /// The handler with one, two or three sources of the destination's type.

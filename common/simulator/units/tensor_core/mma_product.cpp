@@ -154,8 +154,6 @@ void decode_a(const Product& product, Cta& cta, const Cta& leader, uint32_t grou
   const ElementLayout layout = product.a_layout();
   workspace.rows.resize(rows * row_bytes);
   workspace.raw_a.resize(rows * k * element);
-  std::vector<float>& out = shape.sparse ? workspace.stored : workspace.a;
-  out.resize(rows * k);
   for (size_t index = 0; index < product.batch.size(); ++index) {
     const MmaOperation& mma = *product.batch[index].operation;
     if (!mma.a_in_tensor_memory)
@@ -173,6 +171,8 @@ void decode_a(const Product& product, Cta& cta, const Cta& leader, uint32_t grou
     }
   }
   if (product.as_codes) return;
+  std::vector<float>& out = shape.sparse ? workspace.stored : workspace.a;
+  out.resize(rows * k);
   decode_elements(shape.a_format, workspace.raw_a.data(), out.data(), rows * k);
   if (product.first.scales != 0) scale_a(product, out.data(), step, cta, leader);
   if (shape.sparse) spread_sparse_a(product, cta, leader, group);
@@ -188,7 +188,6 @@ void decode_b(const Product& product, Cta& leader) {
   const size_t step_bytes = layout.unpacked(shape.b_k_bytes());
   const size_t row_bytes = product.batch.size() * step_bytes;
   workspace.raw_b.resize((shape.n + shift) * row_bytes);
-  workspace.b.resize(shape.n * product.k);
   for (uint32_t member = 0; member < group; ++member) {
     const Cta& cta = leader.cluster->cta(leader.rank + member);
     for (size_t index = 0; index < product.batch.size(); ++index)
@@ -198,6 +197,7 @@ void decode_b(const Product& product, Cta& leader) {
                         row_bytes);
   }
   if (product.as_codes) return;
+  workspace.b.resize(shape.n * product.k);
   decode_elements(shape.b_format, workspace.raw_b.data() + shift * row_bytes, workspace.b.data(),
                   shape.n * product.k);
   if (shape.negate)
@@ -326,12 +326,13 @@ void multiply(const Accumulation& model, const Product& product, const float* b,
   for (uint32_t index = 0; index < product.path.row_blocks; ++index) {
     const uint32_t lane = product.path.lane(mma.d.lane, index, group);
     uint32_t* const d = units_of(cta).tensor_memory.column(mma.d.column) + lane;
-    const Block block{workspace.a.data() + index * product.k * kRowBlock, b, index, row_by_row};
+    const float* const a =
+        product.as_codes ? nullptr : workspace.a.data() + index * product.k * kRowBlock;
+    const Block block{a, b, index, row_by_row};
     RowTile tile{block.a, b, product.k, reinterpret_cast<float*>(d),
                  kLanes,  n, product.k, mma.accumulate};
     if (in_place) {
       if (product.as_codes) {
-        tile.a = tile.b = nullptr;
         tile.a_codes = codes(workspace.raw_a) + index * product.k * kRowBlock;
         tile.b_codes = codes(workspace.raw_b) + size_t{group} * n * product.k;
       }
@@ -363,8 +364,9 @@ void execute_product(std::span<const QueuedMma> batch, Cta& leader, const Accumu
       if (group == 0 || first.a_in_tensor_memory || first.shape.sparse)
         decode_a(product, cta, leader, group);
       const float* const b =
-          first.scales != 0 ? scale_b(product, cta, leader, group)
-                            : workspace.b.data() + size_t{group} * product.columns() * product.k;
+          first.scales != 0  ? scale_b(product, cta, leader, group)
+          : product.as_codes ? nullptr
+                             : workspace.b.data() + size_t{group} * product.columns() * product.k;
       multiply(model, product, b, cta, member, group);
     }
   }
