@@ -4,6 +4,7 @@ SVG with its own colours for light and dark ground. What shows a run is drawn by
 show how things hang together. `--check` ends with status 1 where a file has drifted.
 """
 
+import re
 import sys
 from html import escape
 from pathlib import Path
@@ -43,13 +44,25 @@ text { fill: #e6edf3; }
 .red { fill: #67060c; stroke: #f85149; }
 .grey { fill: #21262d; stroke: #6e7681; }
 }"""
-_DEFINITIONS = """\
-<defs>
+# What the parts refer to, by the reference.
+_DEFINITIONS = {
+    "url(#tip)": """\
 <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">\
-<path class="tip" d="M0,0 L8,4 L0,8 z"/></marker>
+<path class="tip" d="M0,0 L8,4 L0,8 z"/></marker>""",
+    'class="wait"': """\
 <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" \
-patternTransform="rotate(45)"><path class="hatch" d="M0,0 V6"/></pattern>
-</defs>"""
+patternTransform="rotate(45)"><path class="hatch" d="M0,0 V6"/></pattern>"""}
+
+
+def _styles_of(parts):
+    """The lines of the style that elements of these parts have."""
+    used = {f".{name}" for names in re.findall(r'class="([^"]*)"', parts) for name in names.split()}
+    for line in _STYLE.splitlines():
+        selector, brace, rule = line.partition(" {")
+        if not selector.startswith("."):
+            yield line
+        elif chosen := [name for name in selector.split(", ") if name in used]:
+            yield ", ".join(chosen) + brace + rule
 
 
 class Figure:
@@ -84,9 +97,11 @@ class Figure:
         return self
 
     def svg(self):
-        return "\n".join(
-            [self._head, "<style>", _STYLE, "</style>", _DEFINITIONS, *self._parts, "</svg>", ""]
-        )
+        parts = "\n".join(self._parts)
+        definitions = [text for reference, text in _DEFINITIONS.items() if reference in parts]
+        if definitions:
+            parts = "\n".join(["<defs>", *definitions, "</defs>", parts])
+        return "\n".join([self._head, "<style>", *_styles_of(parts), "</style>", parts, "</svg>", ""])
 
 
 def counts():
