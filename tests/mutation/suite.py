@@ -9,6 +9,7 @@ import re
 import resource
 import signal
 import subprocess
+import tempfile
 import threading
 from collections import Counter
 from dataclasses import dataclass
@@ -161,15 +162,23 @@ def what_failed(output):
     return failed.group(1).rstrip(",") if failed else lines[-1][-200:] if lines else ""
 
 
+def _listed_by_ctest(folder):
+    """What ctest says of a build folder's tests. It is asked in another folder, since it would begin a
+    new LastTest.log in this one, also while it runs the tests there."""
+    with tempfile.TemporaryDirectory() as other:
+        (Path(other) / "CTestTestfile.cmake").write_text(f'subdirs("{folder.resolve().as_posix()}")\n')
+        listed = subprocess.run(["ctest", "--show-only=json-v1"], cwd=other, check=True,
+                                stdout=subprocess.PIPE, universal_newlines=True)
+    return json.loads(listed.stdout)["tests"]
+
+
 class Suite:
     """The tests of a build folder."""
 
     def __init__(self, folder, root, only=""):
         self.folder, self.only = folder, only
         self.tests, self.kills = {}, Counter()
-        listed = subprocess.run(["ctest", "--show-only=json-v1"], cwd=folder, check=True,
-                                stdout=subprocess.PIPE, universal_newlines=True)
-        entries = json.loads(listed.stdout)["tests"]
+        entries = _listed_by_ctest(folder)
         self.listed = {entry["name"] for entry in entries}
         for layer in {layer for layers in UNIT_TESTS.values() for layer in layers}:
             program = folder / "bin" / f"simulator_{layer}_test"
