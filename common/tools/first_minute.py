@@ -48,8 +48,8 @@ def fresh_clone(root, folder):
 
 
 def environment():
-    """The environment without caches of compilers, settings of the simulator, and the PYTHONPATH on which
-    this module was found: a newcomer has none of them."""
+    """The environment without caches of compilers, settings of the simulator, and the PYTHONPATH on
+    which this module was found: a newcomer has none of them."""
     env = {name: value for name, value in os.environ.items()
            if name != "PYTHONPATH" and not name.startswith(("BW_", "CCACHE_", "CMAKE_"))}
     return {**env, "CCACHE_DISABLE": "1"}

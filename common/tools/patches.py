@@ -92,8 +92,8 @@ def changed(text, pairs):
         words = old.split()
         found = list(re.finditer(r"\s+".join(map(re.escape, words)), text)) if words else []
         if len(found) != 1:
-            raise WorkbookError(f"`change`: `{old}` is in the solution's lines {len(found)} times; it has "
-                                "to be there once.")
+            raise WorkbookError(f"`change`: `{old}` is in the solution's lines {len(found)} times; it "
+                                "has to be there once.")
         at, behind = found[0].span()
         begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", behind) % (len(text) + 1)
         lines = (text[begin:at] + new + text[behind:end]).split("\n")

@@ -135,8 +135,8 @@ class Wheel(unittest.TestCase):
 
     def test_a_python_that_can_not_unpack_is_named(self):
         target = self.work / "unwritten"
-        program = ("import sys; sys.modules['lzma'] = None; from blackwell_workbook.__main__ import main; "
-                   "sys.exit(main(sys.argv[1:]))")
+        program = ("import sys; sys.modules['lzma'] = None; "
+                   "from blackwell_workbook.__main__ import main; sys.exit(main(sys.argv[1:]))")
         result = _run([self.command.with_name("python"), "-c", program, target])
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stdout, "^blackwell-workbook: error: .*/python was built without")
