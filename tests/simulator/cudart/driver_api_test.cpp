@@ -53,6 +53,12 @@ class DriverApi : public testing::Test {
     ASSERT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
   }
 
+  // Loads kPtx's module and finds its kernel.
+  static void load(CUmodule& module, CUfunction& function) {
+    ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  }
+
   // What loading `image` says, and that it fails with `error`.
   static std::string refusal(const void* image, CUresult error) {
     CUmodule module = nullptr;
@@ -109,9 +115,8 @@ TEST_F(DriverApi, LoadsAModuleAndLaunchesItsKernel) {
 
 TEST_F(DriverApi, AKernelReachesMemoryOfTheHostWhileItIsRegistered) {
   CUmodule module = nullptr;
-  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
   CUfunction function = nullptr;
-  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(load(module, function));
   std::vector<int> words(100, 0);
   ASSERT_EQ(cuMemHostRegister(words.data(), words.size() * sizeof(int), 0), CUDA_SUCCESS);
   CUdeviceptr out = 0;
@@ -143,9 +148,8 @@ TEST_F(DriverApi, AKernelReachesMemoryOfTheHostWhileItIsRegistered) {
 
 TEST_F(DriverApi, AGraphOfAllKindsOfNodes) {
   CUmodule module = nullptr;
-  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
   CUfunction function = nullptr;
-  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(load(module, function));
   CUdeviceptr words = 0;
   ASSERT_EQ(cuMemAlloc(&words, 16), CUDA_SUCCESS);
 
@@ -452,8 +456,7 @@ TEST_F(DriverApi, ErrorsHaveNamesAndTexts) {
 TEST_F(DriverApi, ANullPointerForAResultIsRefused) {
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
-  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(load(module, function));
   for (const CUresult result :
        {cuDeviceGet(nullptr, 0),
         cuDeviceGetCount(nullptr),
@@ -578,8 +581,7 @@ TEST_F(DriverApi, FunctionsAreFoundByName) {
 TEST_F(DriverApi, KernelsHaveAttributesAndOccupancy) {
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
-  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(load(module, function));
   constexpr int kBytes = 100 * 1024;
   ASSERT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kBytes),
             CUDA_SUCCESS);

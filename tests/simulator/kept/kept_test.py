@@ -222,7 +222,7 @@ def outcomes_of(program, settings, label=""):
 
 
 def units(programs):
-    """A line for each test; what the races' level reports besides stands behind the rest."""
+    """A line for each test: what its kernels did, then what they do at the level `races`."""
     passes = (({}, ""), ({"BW_TEST_CHECKS": "races"}, "races: "))
     found = defaultdict(list)
     for test, outcome in in_turn(outcomes_of, [(programs / name, *one) for one in passes

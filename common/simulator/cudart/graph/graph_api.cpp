@@ -158,8 +158,9 @@ BW_CUDART_API cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t origina
 BW_CUDART_API cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* node, cudaGraphNode_t original,
                                                    cudaGraph_t clone) {
   return with_graph("cudaGraphNodeFindInClone", clone, [&](Runtime&, CUgraph_st& graph) {
+    if (node == nullptr) return cudaErrorInvalidValue;
     for (const auto& own : graph.nodes) {
-      if (own->original != original || node == nullptr) continue;
+      if (own->original != original) continue;
       *node = own.get();
       return cudaSuccess;
     }
