@@ -1,85 +1,23 @@
 /// \file
-/// Graphs by their explicit nodes, and captures that must be refused.
+/// Graphs by their explicit nodes.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/simulator/cudart/fat_binaries.hpp"
+#include "tests/simulator/cudart/graphs.hpp"
 
 namespace {
 
-constexpr const char* kGraphPtx = R"(
-.version 9.0
-.target sm_100a
-.address_size 64
-.visible .entry scale(.param .u64 data, .param .u32 factor)
-{
-  .reg .b32 %r<5>;
-  .reg .b64 %rd<4>;
-  ld.param.u64 %rd1, [data];
-  ld.param.u32 %r1, [factor];
-  mov.u32 %r2, %tid.x;
-  mul.wide.u32 %rd2, %r2, 4;
-  add.s64 %rd3, %rd1, %rd2;
-  ld.global.u32 %r3, [%rd3];
-  mul.lo.s32 %r4, %r3, %r1;
-  st.global.u32 [%rd3], %r4;
-  ret;
-}
-)";
-constexpr unsigned kThreads = 8;
-constexpr size_t kBytes = kThreads * sizeof(int);
-
-class Graphs : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_EQ(cudaLibraryLoadData(&library_, kGraphPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
-              cudaSuccess);
-    ASSERT_EQ(cudaLibraryGetKernel(&kernel_, library_, "scale"), cudaSuccess);
-    ASSERT_EQ(cudaMalloc(reinterpret_cast<void**>(&data_), kBytes), cudaSuccess);
-    ASSERT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
-    ASSERT_EQ(cudaStreamCreate(&stream_), cudaSuccess);
-  }
-  void TearDown() override {
-    (void)cudaGetLastError();
-    EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
-    EXPECT_EQ(cudaGraphDestroy(graph_), cudaSuccess);
-    EXPECT_EQ(cudaFree(data_), cudaSuccess);
-    EXPECT_EQ(cudaLibraryUnload(library_), cudaSuccess);
-  }
-
-  cudaKernelNodeParams kernel_params(int& factor) {
-    arguments_ = {&data_, &factor};
-    cudaKernelNodeParams params{};
-    params.func = reinterpret_cast<void*>(kernel_);
-    params.gridDim = dim3(1);
-    params.blockDim = dim3(kThreads);
-    params.kernelParams = arguments_.data();
-    return params;
-  }
-
-  std::vector<int> run(cudaGraphExec_t exec) {
-    EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
-    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
-    return results_;
-  }
-
-  cudaLibrary_t library_ = nullptr;
-  cudaKernel_t kernel_ = nullptr;
-  int* data_ = nullptr;
-  cudaGraph_t graph_ = nullptr;
-  cudaStream_t stream_ = nullptr;
-  std::array<void*, 2> arguments_{};
-  std::vector<int> results_ = std::vector<int>(kThreads, -1);
-};
+using bw::sim::test::Graphs;
+using bw::sim::test::kGraphBytes;
+using bw::sim::test::kGraphThreads;
 
 TEST_F(Graphs, RunInTheOrderOfTheirDependencies) {
   // Added in the opposite order of what they depend on.
@@ -87,7 +25,7 @@ TEST_F(Graphs, RunInTheOrderOfTheirDependencies) {
   cudaGraphNode_t multiply = nullptr;
   cudaGraphNode_t fill = nullptr;
   cudaGraphNode_t call = nullptr;
-  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&read, graph_, nullptr, 0, results_.data(), data_, kBytes,
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&read, graph_, nullptr, 0, results_.data(), data_, kGraphBytes,
                                      cudaMemcpyDeviceToHost),
             cudaSuccess);
   int factor = 5;
@@ -98,7 +36,7 @@ TEST_F(Graphs, RunInTheOrderOfTheirDependencies) {
   memset.dst = data_;
   memset.value = 3;
   memset.elementSize = 4;
-  memset.width = kThreads;
+  memset.width = kGraphThreads;
   memset.height = 1;
   ASSERT_EQ(cudaGraphAddMemsetNode(&fill, graph_, nullptr, 0, &memset), cudaSuccess);
   static int called = 0;
@@ -120,15 +58,15 @@ TEST_F(Graphs, RunInTheOrderOfTheirDependencies) {
 
   cudaGraphExec_t exec = nullptr;
   ASSERT_EQ(cudaGraphInstantiate(&exec, graph_, 0), cudaSuccess);
-  EXPECT_EQ(run(exec), std::vector<int>(kThreads, 15));
+  EXPECT_EQ(run(exec), std::vector<int>(kGraphThreads, 15));
   EXPECT_EQ(called, 1);
 
   int seven = 7;
   const cudaKernelNodeParams other = kernel_params(seven);
   ASSERT_EQ(cudaGraphExecKernelNodeSetParams(exec, multiply, &other), cudaSuccess);
-  EXPECT_EQ(run(exec), std::vector<int>(kThreads, 21));
+  EXPECT_EQ(run(exec), std::vector<int>(kGraphThreads, 21));
   ASSERT_EQ(cudaGraphNodeSetEnabled(exec, multiply, 0), cudaSuccess);
-  EXPECT_EQ(run(exec), std::vector<int>(kThreads, 3));
+  EXPECT_EQ(run(exec), std::vector<int>(kGraphThreads, 3));
   EXPECT_EQ(called, 3);
   cudaKernelNodeParams kept{};
   ASSERT_EQ(cudaGraphKernelNodeGetParams(multiply, &kept), cudaSuccess);
@@ -190,36 +128,6 @@ TEST_F(Graphs, EdgesKeepTheirAnnotations) {
   EXPECT_EQ(cudaGraphDestroy(clone), cudaSuccess);
 }
 
-TEST_F(Graphs, ACapturedDependentLaunchHasAProgrammaticEdge) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(1);
-  config.blockDim = dim3(kThreads);
-  config.stream = stream_;
-  config.attrs = &attribute;
-  int factor = 2;
-  arguments_ = {&data_, &factor};
-  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), cudaSuccess);
-  ASSERT_EQ(cudaMemsetAsync(data_, 0, kBytes, stream_), cudaSuccess);
-  for (const unsigned attributes : {1u, 1u, 0u}) {
-    config.numAttrs = attributes;
-    ASSERT_EQ(cudaLaunchKernelExC(&config, kernel_, arguments_.data()), cudaSuccess);
-  }
-  cudaGraph_t captured = nullptr;
-  ASSERT_EQ(cudaStreamEndCapture(stream_, &captured), cudaSuccess);
-  std::array<cudaGraphNode_t, 3> from{}, to{};
-  std::array<cudaGraphEdgeData, 3> data{};
-  size_t count = 3;
-  ASSERT_EQ(cudaGraphGetEdges(captured, from.data(), to.data(), data.data(), &count), cudaSuccess);
-  ASSERT_EQ(count, 3u);
-  EXPECT_EQ(data[0].type, cudaGraphDependencyTypeDefault) << "a fill ends first";
-  EXPECT_EQ(data[1].type, cudaGraphDependencyTypeProgrammatic);
-  EXPECT_EQ(data[2].type, cudaGraphDependencyTypeDefault) << "without the attribute";
-  EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
-}
-
 TEST_F(Graphs, ACircleOfDependenciesIsRefused) {
   cudaGraphNode_t a = nullptr;
   cudaGraphNode_t b = nullptr;
@@ -239,24 +147,24 @@ TEST_F(Graphs, AChildRunsInItsPlaceAndAnUpdateNeedsTheSameShape) {
   int factor = 2;
   const cudaKernelNodeParams kernel = kernel_params(factor);
   ASSERT_EQ(cudaGraphAddKernelNode(&inner, child, nullptr, 0, &kernel), cudaSuccess);
-  const std::vector<int> ones(kThreads, 1);
+  const std::vector<int> ones(kGraphThreads, 1);
   cudaGraphNode_t write = nullptr;
   cudaGraphNode_t nested = nullptr;
   cudaGraphNode_t read = nullptr;
-  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&write, graph_, nullptr, 0, data_, ones.data(), kBytes,
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&write, graph_, nullptr, 0, data_, ones.data(), kGraphBytes,
                                      cudaMemcpyHostToDevice),
             cudaSuccess);
   ASSERT_EQ(cudaGraphAddChildGraphNode(&nested, graph_, &write, 1, child), cudaSuccess);
-  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&read, graph_, &nested, 1, results_.data(), data_, kBytes,
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&read, graph_, &nested, 1, results_.data(), data_, kGraphBytes,
                                      cudaMemcpyDeviceToHost),
             cudaSuccess);
   cudaGraphExec_t exec = nullptr;
   ASSERT_EQ(cudaGraphInstantiate(&exec, graph_, 0), cudaSuccess);
-  EXPECT_EQ(run(exec), std::vector<int>(kThreads, 2));
+  EXPECT_EQ(run(exec), std::vector<int>(kGraphThreads, 2));
   cudaGraphExecUpdateResultInfo info{};
   EXPECT_EQ(cudaGraphExecUpdate(exec, child, &info), cudaErrorGraphExecUpdateFailure);
   EXPECT_NE(info.result, cudaGraphExecUpdateSuccess);
-  EXPECT_EQ(run(exec), std::vector<int>(kThreads, 2));
+  EXPECT_EQ(run(exec), std::vector<int>(kGraphThreads, 2));
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(child), cudaSuccess);
 }
@@ -272,55 +180,12 @@ TEST_F(Graphs, WhatIsNotSupportedIsNamed) {
       << text;
 }
 
-TEST_F(Graphs, ACaptureRunsNothingAndHoldsAllocationsOff) {
-  ASSERT_EQ(cudaMemset(data_, 0, kBytes), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_EQ(cudaMemsetAsync(data_, 1, kBytes, stream_), cudaSuccess);
-  EXPECT_EQ(*data_, 0);
-  cudaStreamCaptureStatus status{};
-  EXPECT_EQ(cudaStreamIsCapturing(stream_, &status), cudaSuccess);
-  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
-  void* more = nullptr;
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(cudaMallocAsync(&more, 4, stream_), cudaErrorNotSupported);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("no allocations"), std::string::npos);
-  cudaGraph_t captured = nullptr;
-  EXPECT_EQ(cudaStreamEndCapture(stream_, &captured), cudaErrorStreamCaptureInvalidated);
-  EXPECT_EQ(captured, nullptr);
-}
-
-TEST_F(Graphs, WaitingForACapturedStreamInvalidatesTheCapture) {
-  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
-  cudaGraph_t captured = nullptr;
-  EXPECT_EQ(cudaStreamEndCapture(stream_, &captured), cudaErrorStreamCaptureInvalidated);
-
-  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_EQ(cudaMemset(data_, 0, kBytes), cudaErrorStreamCaptureImplicit);
-  EXPECT_EQ(cudaStreamEndCapture(stream_, &captured), cudaErrorStreamCaptureInvalidated);
-}
-
-TEST_F(Graphs, AStreamThatJoinedMustBeWaitedFor) {
-  cudaStream_t other = nullptr;
-  cudaEvent_t fork = nullptr;
-  ASSERT_EQ(cudaStreamCreate(&other), cudaSuccess);
-  ASSERT_EQ(cudaEventCreate(&fork), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
-  ASSERT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
-  ASSERT_EQ(cudaStreamWaitEvent(other, fork, 0), cudaSuccess);
-  ASSERT_EQ(cudaMemsetAsync(data_, 1, kBytes, other), cudaSuccess);
-  cudaGraph_t captured = nullptr;
-  EXPECT_EQ(cudaStreamEndCapture(stream_, &captured), cudaErrorStreamCaptureUnjoined);
-  EXPECT_EQ(cudaEventDestroy(fork), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
-}
-
 TEST_F(Graphs, ANodeReturnsWhatItWasLastGiven) {
   testing::internal::CaptureStderr();
   cudaEvent_t events[2] = {};
   for (cudaEvent_t& event : events) ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
   int factors[] = {5, 7};
-  static std::array<char, kBytes> host{};
+  static std::array<char, kGraphBytes> host{};
   cudaGraphNode_t kernel = nullptr, copy = nullptr, fill = nullptr, call = nullptr;
   cudaGraphNode_t record = nullptr, wait = nullptr;
   for (const unsigned k : {0u, 1u}) {
@@ -355,7 +220,7 @@ TEST_F(Graphs, ANodeReturnsWhatItWasLastGiven) {
     EXPECT_EQ(launched.func, launch.func);
     EXPECT_EQ(launched.gridDim.x, 1 + k);
     EXPECT_EQ(launched.gridDim.z, 3u);
-    EXPECT_EQ(launched.blockDim.x, kThreads);
+    EXPECT_EQ(launched.blockDim.x, kGraphThreads);
     EXPECT_EQ(launched.sharedMemBytes, 16 * k);
     EXPECT_EQ(*static_cast<int*>(launched.kernelParams[1]), factors[k]);
     cudaMemcpy3DParms copied{};
@@ -434,29 +299,29 @@ TEST_F(Graphs, AnExecutableGraphIsChangedNodeByNode) {
   const cudaHostFn_t count = [](void* counter) { ++*static_cast<int*>(counter); };
   int factor = 5, seven = 7;
   const cudaKernelNodeParams kernel = kernel_params(factor);
-  cudaMemsetParams memset{data_, 0, 3, 4, kThreads, 1};
+  cudaMemsetParams memset{data_, 0, 3, 4, kGraphThreads, 1};
   cudaHostNodeParams host{count, &calls[0]};
   cudaGraphNode_t fill = nullptr, multiply = nullptr, read = nullptr, call = nullptr;
   ASSERT_EQ(cudaGraphAddMemsetNode(&fill, graph_, nullptr, 0, &memset), cudaSuccess);
   ASSERT_EQ(cudaGraphAddKernelNode(&multiply, graph_, &fill, 1, &kernel), cudaSuccess);
-  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&read, graph_, &multiply, 1, results_.data(), data_, kBytes,
-                                     cudaMemcpyDeviceToHost),
+  ASSERT_EQ(cudaGraphAddMemcpyNode1D(&read, graph_, &multiply, 1, results_.data(), data_,
+                                     kGraphBytes, cudaMemcpyDeviceToHost),
             cudaSuccess);
   ASSERT_EQ(cudaGraphAddHostNode(&call, graph_, &read, 1, &host), cudaSuccess);
   cudaGraphExec_t exec = nullptr, unchanged = nullptr;
   ASSERT_EQ(cudaGraphInstantiate(&exec, graph_, 0), cudaSuccess);
   const auto of_first = [](size_t number, int value, int rest) {
-    std::vector<int> all(kThreads, rest);
+    std::vector<int> all(kGraphThreads, rest);
     std::fill_n(all.begin(), number, value);
     return all;
   };
   memset.value = 4;
   ASSERT_EQ(cudaGraphExecMemsetNodeSetParams(exec, fill, &memset), cudaSuccess);
-  EXPECT_EQ(run(exec), of_first(kThreads, 20, 0));
+  EXPECT_EQ(run(exec), of_first(kGraphThreads, 20, 0));
   ASSERT_EQ(cudaGraphExecMemcpyNodeSetParams1D(exec, read, results_.data(), data_, 12,
                                                cudaMemcpyDeviceToHost),
             cudaSuccess);
-  results_.assign(kThreads, -1);
+  results_.assign(kGraphThreads, -1);
   EXPECT_EQ(run(exec), of_first(3, 20, -1));
   host.userData = &calls[1];
   ASSERT_EQ(cudaGraphExecHostNodeSetParams(exec, call, &host), cudaSuccess);
@@ -469,7 +334,7 @@ TEST_F(Graphs, AnExecutableGraphIsChangedNodeByNode) {
   params.memset.dst = data_;
   params.memset.value = 2;
   params.memset.elementSize = 4;
-  params.memset.width = kThreads;
+  params.memset.width = kGraphThreads;
   params.memset.height = 1;
   ASSERT_EQ(cudaGraphExecNodeSetParams(exec, fill, &params), cudaSuccess);
   params = {};
@@ -492,7 +357,7 @@ TEST_F(Graphs, AnExecutableGraphIsChangedNodeByNode) {
   params.host.fn = count;
   params.host.userData = &calls[0];
   ASSERT_EQ(cudaGraphExecNodeSetParams(exec, call, &params), cudaSuccess);
-  results_.assign(kThreads, -1);
+  results_.assign(kGraphThreads, -1);
   EXPECT_EQ(run(exec), of_first(2, 14, -1));
   EXPECT_EQ(calls[0], 3);
   EXPECT_EQ(cudaGraphExecNodeSetParams(exec, fill, &params), cudaErrorInvalidValue);
@@ -500,7 +365,7 @@ TEST_F(Graphs, AnExecutableGraphIsChangedNodeByNode) {
   ASSERT_EQ(
       cudaGraphInstantiateWithFlags(&unchanged, graph_, cudaGraphInstantiateFlagUseNodePriority),
       cudaSuccess);
-  EXPECT_EQ(run(unchanged), of_first(kThreads, 15, 0));
+  EXPECT_EQ(run(unchanged), of_first(kGraphThreads, 15, 0));
   ASSERT_EQ(cudaGraphNodeSetParams(call, &params), cudaSuccess);
   unsigned long long flags = 0;
   EXPECT_EQ(cudaGraphExecGetFlags(unchanged, &flags), cudaSuccess);
@@ -627,116 +492,6 @@ TEST_F(Graphs, AnUpdateNamesTheNodeThatDiffers) {
   EXPECT_EQ(update(0, nullptr, false, true), std::pair(changed, 3l));
   EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
   (void)testing::internal::GetCapturedStderr();
-}
-
-TEST_F(Graphs, ACaptureGoesOnAfterTheNodesThatItIsGiven) {
-  std::array<cudaGraphNode_t, 2> before{};
-  for (cudaGraphNode_t& node : before)
-    ASSERT_EQ(cudaGraphAddEmptyNode(&node, graph_, nullptr, 0), cudaSuccess);
-  cudaStreamCaptureStatus status{};
-  unsigned long long id = 9, next_id = 0;
-  cudaGraph_t graph = graph_;
-  const cudaGraphNode_t* tail = before.data();
-  const cudaGraphEdgeData* edges = nullptr;
-  size_t count = 9;
-  const auto info = [&](unsigned long long* number) {
-    ASSERT_EQ(cudaStreamGetCaptureInfo(stream_, &status, number, &graph, &tail, &edges, &count),
-              cudaSuccess);
-  };
-  info(&id);
-  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
-  EXPECT_EQ(id, 0u);
-  EXPECT_EQ(graph, nullptr);
-  EXPECT_EQ(tail, nullptr);
-  EXPECT_EQ(count, 0u);
-  ASSERT_EQ(cudaStreamBeginCaptureToGraph(stream_, graph_, before.data(), nullptr, 2,
-                                          cudaStreamCaptureModeGlobal),
-            cudaSuccess);
-  info(&id);
-  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
-  EXPECT_EQ(graph, graph_);
-  ASSERT_EQ(count, 2u);
-  EXPECT_EQ(tail[0], before[0]);
-  EXPECT_EQ(tail[1], before[1]);
-  EXPECT_EQ(edges[1].type, cudaGraphDependencyTypeDefault);
-  ASSERT_EQ(cudaMemsetAsync(data_, 0, kBytes, stream_), cudaSuccess);
-  info(&id);
-  ASSERT_EQ(count, 1u);
-  const cudaGraphNode_t fill = tail[0];
-  // More nodes, each once; then others in their place.
-  ASSERT_EQ(cudaStreamUpdateCaptureDependencies(stream_, before.data(), nullptr, 1,
-                                                cudaStreamAddCaptureDependencies),
-            cudaSuccess);
-  ASSERT_EQ(cudaStreamUpdateCaptureDependencies(stream_, before.data(), nullptr, 1,
-                                                cudaStreamAddCaptureDependencies),
-            cudaSuccess);
-  info(&id);
-  ASSERT_EQ(count, 2u);
-  EXPECT_EQ(tail[0], fill);
-  EXPECT_EQ(tail[1], before[0]);
-  ASSERT_EQ(cudaStreamUpdateCaptureDependencies(stream_, &before[1], nullptr, 1,
-                                                cudaStreamSetCaptureDependencies),
-            cudaSuccess);
-  ASSERT_EQ(cudaMemsetAsync(data_, 1, kBytes, stream_), cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
-  EXPECT_EQ(graph, graph_);
-  std::array<cudaGraphNode_t, 3> from{}, to{};
-  count = 3;
-  ASSERT_EQ(cudaGraphGetEdges(graph_, from.data(), to.data(), nullptr, &count), cudaSuccess);
-  ASSERT_EQ(count, 3u);
-  EXPECT_EQ(from, (std::array{before[0], before[1], before[1]}));
-  EXPECT_EQ(to[0], fill);
-  EXPECT_EQ(to[1], fill);
-  EXPECT_NE(to[2], fill);
-  // Every capture has a number of its own.
-  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
-  info(&next_id);
-  EXPECT_NE(next_id, id);
-  ASSERT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-}
-
-TEST_F(Graphs, WhatACaptureDoesNotAllowIsRefused) {
-  testing::internal::CaptureStderr();
-  cudaStream_t other = nullptr;
-  cudaEvent_t event = nullptr;
-  cudaGraph_t graph = nullptr;
-  ASSERT_EQ(cudaStreamCreate(&other), cudaSuccess);
-  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
-  const auto begin = [](cudaStream_t stream) {
-    return cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
-  };
-  EXPECT_EQ(begin(nullptr), cudaErrorStreamCaptureUnsupported);
-  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorIllegalState);
-  EXPECT_EQ(cudaStreamUpdateCaptureDependencies(stream_, nullptr, nullptr, 0, 0),
-            cudaErrorIllegalState);
-  ASSERT_EQ(begin(stream_), cudaSuccess);
-  EXPECT_EQ(begin(stream_), cudaErrorIllegalState);
-  EXPECT_EQ(cudaStreamEndCapture(stream_, nullptr), cudaErrorInvalidValue);
-  // An event of the capture is never reached; a stream that waits for it takes part.
-  ASSERT_EQ(cudaMemsetAsync(data_, 0, kBytes, stream_), cudaSuccess);
-  ASSERT_EQ(cudaEventRecord(event, stream_), cudaSuccess);
-  EXPECT_EQ(cudaEventQuery(event), cudaErrorCapturedEvent);
-  EXPECT_EQ(cudaEventSynchronize(event), cudaErrorCapturedEvent);
-  ASSERT_EQ(cudaStreamWaitEvent(other, event, 0), cudaSuccess);
-  EXPECT_EQ(cudaStreamEndCapture(other, &graph), cudaErrorStreamCaptureUnmatched);
-  EXPECT_EQ(cudaMemsetAsync(data_, 0, kBytes, stream_), cudaErrorStreamCaptureInvalidated);
-  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
-  // The capture of the event has ended.
-  EXPECT_EQ(cudaStreamWaitEvent(other, event, 0), cudaErrorCapturedEvent);
-  ASSERT_EQ(cudaEventRecord(event, other), cudaSuccess);
-  ASSERT_EQ(begin(stream_), cudaSuccess);
-  EXPECT_EQ(cudaStreamWaitEvent(stream_, event, 0), cudaErrorStreamCaptureIsolation);
-  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
-  const std::string text = testing::internal::GetCapturedStderr();
-  for (const char* const part :
-       {"the legacy default stream cannot be captured", "the stream is not being captured",
-        "the stream is being captured already", "the capture began on another stream",
-        "so it is never reached", "is invalid because of an earlier call",
-        "in a capture that has ended", "outside the capture of this stream"})
-    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
-  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
 }
 
 }  // namespace
